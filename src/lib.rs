@@ -1,0 +1,19 @@
+//! Reads the access logs of an origin server, measures how fast every bot crawls, and recommends request ceilings.
+//!
+//! The modules in the order of the data: bytes, lines, records, who, counts, history, baseline, ceilings, manifest.
+//! A module uses only those above it.
+
+pub mod error;
+pub mod exit;
+pub mod file;
+pub mod format;
+pub mod source;
+pub mod url;
+pub mod bot;
+pub mod tally;
+pub mod history;
+pub mod baseline;
+pub mod manifest;
+pub mod ceiling;
+pub mod report;
+pub mod artifact;
