@@ -65,14 +65,15 @@ impl Series {
         (&self.host, &self.bot, self.verification.name())
     }
 
-    /// Whether this is a bot and not one of the groups of people and unnamed clients.
-    ///
-    /// `(other-declared)` is a group of bots.
+    /// Whether this is a bot and not one of [`GROUPS`]. `(other-declared)` is a group of bots.
     #[must_use]
     pub fn is_bot(&self) -> bool {
-        !self.bot.starts_with('(') || self.bot == "(other-declared)"
+        !GROUPS.contains(&self.bot.as_str())
     }
 }
+
+/// The groups that are no bots.
+pub const GROUPS: [&str; 4] = ["(people)", "(other-client)", "(no-user-agent)", "(user-agent-not-logged)"];
 
 /// Status classes, the indices of [`MinuteRow::classes`].
 pub const STATUS_CLASSES: [&str; 6] = ["1xx", "2xx", "3xx", "4xx", "5xx", "other"];

@@ -1,0 +1,207 @@
+//! Bytes that can only be read in order: compressed files and standard input, cut into blocks of whole lines.
+//!
+//! A block holds the lines that begin in it; the last, unfinished one is carried over into the next. Where blocks are
+//! cut changes nothing that is counted.
+
+use std::fs::File;
+use std::io::{self, Read};
+
+use crate::source::compression::Compression;
+use crate::source::gzip::GzipMembers;
+
+/// Bytes asked for at a time; a block is at most this plus one line.
+pub const BLOCK_BYTES: usize = 512 * 1024;
+
+/// Why a stream could not be read to its end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Damage {
+    /// Decompressed bytes before the damage; all of them were given.
+    pub at_byte: u64,
+    /// The reader's own words.
+    pub cause: String,
+}
+
+enum Reader {
+    Plain(Box<dyn Read + Send>),
+    Gzip(Box<GzipMembers<File>>),
+    Zstd(Box<zstd::Decoder<'static, io::BufReader<File>>>),
+}
+
+/// A decompressing reader that gives blocks of whole lines.
+pub struct Stream {
+    reader: Reader,
+    carry: Vec<u8>,
+    max_line_bytes: usize,
+    /// The line in `carry` was given up as too long: skip to its end.
+    skipping: bool,
+    offset: u64,
+    ended: bool,
+    damage: Option<Damage>,
+}
+
+/// What [`Stream::next_block`] gives beside the bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BlockShape {
+    /// Decompressed bytes that were read for this block: `raw_len` bytes at `raw_start` of the buffer are new.
+    pub raw_start: usize,
+    /// See `raw_start`.
+    pub raw_len: usize,
+    /// Whole lines reach up to here in the buffer.
+    pub lines_end: usize,
+    /// The lines begin here in the buffer (behind the end of a line that was too long).
+    pub lines_start: usize,
+    /// Whether nothing follows.
+    pub last: bool,
+}
+
+impl Stream {
+    /// Opens a compressed file; the position must be at its start.
+    ///
+    /// # Errors
+    /// When the decompressor cannot be set up, or the compression is not supported.
+    pub fn open(file: File, compression: Compression, max_line_bytes: usize) -> io::Result<Self> {
+        let reader = match compression {
+            Compression::None => Reader::Plain(Box::new(file)),
+            Compression::Gzip => Reader::Gzip(Box::new(GzipMembers::new(file))),
+            Compression::Zstd => Reader::Zstd(Box::new(zstd::Decoder::new(file)?)),
+            Compression::Unsupported(name) => {
+                return Err(io::Error::new(io::ErrorKind::Unsupported, format!("{name} is not supported")));
+            }
+        };
+        Ok(Self::new(reader, max_line_bytes))
+    }
+
+    /// Reads plain bytes in order, as standard input.
+    pub fn from_reader(reader: Box<dyn Read + Send>, max_line_bytes: usize) -> Self {
+        Self::new(Reader::Plain(reader), max_line_bytes)
+    }
+
+    fn new(reader: Reader, max_line_bytes: usize) -> Self {
+        Self { reader, carry: Vec::new(), max_line_bytes, skipping: false, offset: 0, ended: false, damage: None }
+    }
+
+    /// Decompressed bytes given so far.
+    #[must_use]
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// The damage, once the end was reached.
+    #[must_use]
+    pub fn damage(&self) -> Option<&Damage> {
+        self.damage.as_ref()
+    }
+
+    /// Bytes behind the last gzip member, once the end was reached.
+    #[must_use]
+    pub fn trailing_garbage(&self) -> Option<u64> {
+        match &self.reader {
+            Reader::Gzip(members) => members.trailing_garbage(),
+            _ => None,
+        }
+    }
+
+    fn read_some(&mut self, buf: &mut [u8]) -> usize {
+        let mut filled = 0;
+        while filled < buf.len() && !self.ended {
+            let result = match &mut self.reader {
+                Reader::Plain(r) => r.read(&mut buf[filled..]),
+                Reader::Gzip(r) => r.read(&mut buf[filled..]),
+                Reader::Zstd(r) => r.read(&mut buf[filled..]),
+            };
+            match result {
+                Ok(0) => self.ended = true,
+                Ok(n) => filled += n,
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => {
+                    self.ended = true;
+                    self.damage = Some(Damage { at_byte: self.offset + filled as u64, cause: e.to_string() });
+                }
+            }
+        }
+        filled
+    }
+
+    /// Fills `buffer` (its old content is dropped) with the next block; `None` at the end.
+    ///
+    /// Whole lines are `buffer[lines_start..lines_end]`. At the end of an undamaged stream a last line without `\n`
+    /// is part of the lines; behind damage it is left out: half a line is no line.
+    pub fn next_block(&mut self, buffer: &mut Vec<u8>) -> Option<BlockShape> {
+        if self.ended && self.carry.is_empty() {
+            return None;
+        }
+        buffer.clear();
+        buffer.append(&mut self.carry);
+        let raw_start = buffer.len();
+        buffer.resize(raw_start + BLOCK_BYTES, 0);
+        let raw_len = self.read_some(&mut buffer[raw_start..]);
+        self.offset += raw_len as u64;
+        buffer.truncate(raw_start + raw_len);
+
+        let mut lines_start = 0;
+        if self.skipping {
+            match memchr::memchr(b'\n', buffer) {
+                Some(end) => {
+                    lines_start = end + 1;
+                    self.skipping = false;
+                }
+                None => lines_start = buffer.len(),
+            }
+        }
+        let mut lines_end = if self.ended {
+            buffer.len()
+        } else {
+            memchr::memrchr(b'\n', &buffer[lines_start..]).map_or(lines_start, |i| lines_start + i + 1)
+        };
+        if self.ended && self.damage.is_some() {
+            lines_end = memchr::memrchr(b'\n', &buffer[lines_start..]).map_or(lines_start, |i| lines_start + i + 1);
+            return Some(BlockShape { raw_start, raw_len, lines_end, lines_start, last: true });
+        }
+        if !self.ended {
+            if buffer.len() - lines_end > self.max_line_bytes {
+                // One line, already too long: give what is there as that line and skip the rest of it.
+                lines_end = buffer.len();
+                self.skipping = true;
+            } else {
+                self.carry.extend_from_slice(&buffer[lines_end..]);
+            }
+        }
+        Some(BlockShape { raw_start, raw_len, lines_end, lines_start, last: self.ended })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines_of(text: &[u8], max_line_bytes: usize) -> Vec<Vec<u8>> {
+        let mut stream = Stream::from_reader(Box::new(io::Cursor::new(text.to_vec())), max_line_bytes);
+        let (mut buffer, mut all, mut raw) = (Vec::new(), Vec::new(), Vec::new());
+        while let Some(shape) = stream.next_block(&mut buffer) {
+            raw.extend_from_slice(&buffer[shape.raw_start..shape.raw_start + shape.raw_len]);
+            let lines = &buffer[shape.lines_start..shape.lines_end];
+            all.extend(lines.split_inclusive(|b| *b == b'\n').map(<[u8]>::to_vec));
+        }
+        assert_eq!(raw, text);
+        all
+    }
+
+    #[test]
+    fn blocks_hold_every_line_once() {
+        let text: Vec<u8> = (0..150_000u32).flat_map(|i| format!("line {i}\n").into_bytes()).collect();
+        let want: Vec<Vec<u8>> = text.split_inclusive(|b| *b == b'\n').map(<[u8]>::to_vec).collect();
+        assert_eq!(lines_of(&text, 1 << 20), want);
+        assert_eq!(lines_of(&text[..text.len() - 1], 1 << 20).len(), want.len());
+        assert_eq!(lines_of(b"", 100).len(), 0);
+    }
+
+    #[test]
+    fn a_line_past_the_limit_is_one_line_and_the_next_is_whole() {
+        let mut text = vec![b'x'; 3 * BLOCK_BYTES];
+        text.extend_from_slice(b"\nnext\n");
+        let lines = lines_of(&text, 1000);
+        assert_eq!(lines.len(), 2);
+        assert!(lines[0].len() > 1000);
+        assert_eq!(lines[1], b"next\n");
+    }
+}
