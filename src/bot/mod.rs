@@ -1,1 +1,3 @@
-//! (under construction)
+//! Who asked.
+
+pub mod names;

@@ -2,3 +2,7 @@
 
 pub mod distinct;
 pub mod table;
+pub mod hit;
+pub mod waste;
+pub mod fold;
+pub mod finish;

@@ -1,0 +1,459 @@
+//! Counting one hit after another. Two tallies of different blocks merge to the same rows in any order.
+//!
+//! The hot path is [`Tally::add`]: no allocation for a series, minute and second that were just seen. Rows are found
+//! through what each series saw last, because logs are nearly in order of time; the maps behind are for the rest.
+
+use std::collections::HashMap;
+
+use foldhash::fast::RandomState;
+
+use crate::tally::distinct::{Distinct, stable_hash};
+use crate::tally::hit::{Asker, Hit};
+use crate::tally::table::{STATUS_CODES, Verification, status_class};
+use crate::tally::waste::{WasteKey, WasteTable};
+
+// A random state per map: log text is hostile, and no output depends on the order of a map.
+type Map<K, V> = HashMap<K, V, RandomState>;
+
+/// Texts kept per series and date.
+pub(crate) const SAMPLES: usize = 5;
+/// The longest sample, in bytes.
+const SAMPLE_BYTES: usize = 1024;
+
+/// What is counted of the hits of one source.
+#[derive(Debug)]
+pub struct Tally {
+    pub(crate) hosts: Vec<Vec<u8>>,
+    host_index: Map<Vec<u8>, u32>,
+    last_host: u32,
+    pub(crate) series: Vec<SeriesState>,
+    series_index: Map<(u32, u32, Verification), u32>,
+    last_series: u32,
+    pub(crate) rows: Vec<Row>,
+    row_index: Map<(u32, i64), u32>,
+    pub(crate) days: Vec<DaySeries>,
+    day_index: Map<(u32, i32), u32>,
+    pub(crate) coverage: Map<i32, (i64, i64)>,
+    covered: (i32, i64, i64),
+    pub(crate) waste: WasteTable,
+}
+
+/// One host, name and verdict, and where its last hit was counted.
+#[derive(Debug, Clone)]
+pub(crate) struct SeriesState {
+    pub(crate) host: u32,
+    pub(crate) who: u32,
+    pub(crate) is_bot: bool,
+    pub(crate) verification: Verification,
+    last_minute: i64,
+    last_row: u32,
+    last_date: i32,
+    last_day: u32,
+}
+
+/// One minute of one series.
+#[derive(Debug, Clone)]
+pub(crate) struct Row {
+    pub(crate) series: u32,
+    pub(crate) minute: i64,
+    pub(crate) bytes: u64,
+    pub(crate) classes: [u64; 6],
+    pub(crate) codes: [u64; 8],
+    /// (second, requests) in the order of reading; a second may stand twice.
+    pub(crate) seconds: Vec<(u8, u32)>,
+    pub(crate) latency_count: u64,
+    pub(crate) latency_us_sum: u64,
+    pub(crate) latency_us_max: u64,
+    pub(crate) cached: u64,
+    pub(crate) statics: u64,
+}
+
+/// What is counted of one series per date.
+#[derive(Debug)]
+pub(crate) struct DaySeries {
+    pub(crate) series: u32,
+    pub(crate) date: i32,
+    pub(crate) status: Vec<(Option<u16>, u64, u64)>,
+    pub(crate) urls: Distinct,
+    pub(crate) user_agents: Distinct,
+    pub(crate) samples: Vec<Sample>,
+    pub(crate) variants: [u64; 4],
+    pub(crate) networks: Map<ipnet::IpNet, u64>,
+}
+
+/// A User-Agent text with its exact number of requests.
+#[derive(Debug, Clone)]
+pub(crate) struct Sample {
+    pub(crate) hash: u64,
+    pub(crate) requests: u64,
+    pub(crate) text: Vec<u8>,
+}
+
+const NONE: u32 = u32::MAX;
+
+impl Tally {
+    /// An empty tally; `default_host` is the site of hits without a virtual host.
+    #[must_use]
+    pub fn new(default_host: &[u8]) -> Self {
+        let mut tally = Self {
+            hosts: vec![default_host.to_vec()],
+            host_index: Map::default(),
+            last_host: 0,
+            series: Vec::new(),
+            series_index: Map::default(),
+            last_series: NONE,
+            rows: Vec::new(),
+            row_index: Map::default(),
+            days: Vec::new(),
+            day_index: Map::default(),
+            coverage: Map::default(),
+            covered: (i32::MIN, i64::MAX, i64::MIN),
+            waste: WasteTable::default(),
+        };
+        tally.host_index.insert(default_host.to_vec(), 0);
+        tally
+    }
+
+    /// Whether nothing was counted.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// The largest stamp counted, in epoch seconds.
+    #[must_use]
+    pub fn newest(&self) -> Option<i64> {
+        let flushed = self.coverage.values().map(|(_, last)| *last).max();
+        flushed.max((self.covered.2 != i64::MIN).then_some(self.covered.2))
+    }
+
+    /// Counts one hit of one asker.
+    pub fn add(&mut self, hit: &Hit<'_>, asker: &Asker) {
+        let host = match hit.host {
+            None => 0,
+            Some(name) => self.host(name),
+        };
+        let series = self.series_of(host, asker);
+        let minute = hit.epoch.div_euclid(60);
+        let row = self.row_of(series, minute);
+        row.bytes = row.bytes.saturating_add(hit.bytes);
+        row.classes[status_class(hit.status)] += 1;
+        if let Some(status) = hit.status
+            && status >= 304
+            && let Some(code) = STATUS_CODES.iter().position(|c| *c == status)
+        {
+            row.codes[code] += 1;
+        }
+        let second = u8::try_from(hit.epoch - minute * 60).unwrap_or(59);
+        match row.seconds.last_mut() {
+            Some((last, requests)) if *last == second && *requests < u32::MAX => *requests += 1,
+            _ => row.push_second(second),
+        }
+        row.cached += u64::from(hit.cached);
+        row.statics += u64::from(hit.is_static);
+        if let Some(us) = hit.latency_us
+            && !hit.cached
+        {
+            row.latency_count += 1;
+            row.latency_us_sum = row.latency_us_sum.saturating_add(us);
+            row.latency_us_max = row.latency_us_max.max(us);
+        }
+
+        let date = i32::try_from(minute.div_euclid(1440)).unwrap_or(i32::MAX);
+        self.cover(date, hit.epoch, hit.epoch);
+        let day = self.day_of(series, date);
+        match day.status.iter_mut().find(|s| s.0 == hit.status) {
+            Some(s) => {
+                s.1 += 1;
+                s.2 = s.2.saturating_add(hit.bytes);
+            }
+            None => day.status.push((hit.status, 1, hit.bytes)),
+        }
+        if let Some(hash) = asker.user_agent_hash {
+            day.user_agents.insert(hash);
+            day.sample(hash, 1, hit.user_agent.unwrap_or_default());
+        }
+        if asker.variant > 0 {
+            day.variants[usize::from(asker.variant)] += 1;
+        }
+        if let Some(network) = hit.network {
+            *day.networks.entry(network).or_default() += 1;
+        }
+        if let Some(target) = hit.target {
+            if asker.is_bot {
+                day.urls.insert(stable_hash(target));
+            }
+            if let Some(status @ 400..=599) = hit.status {
+                self.waste.add(WasteKey { date, series, status, target }, 1, hit.bytes);
+            }
+        }
+    }
+
+    fn host(&mut self, name: &[u8]) -> u32 {
+        if self.hosts[self.last_host as usize] == name {
+            return self.last_host;
+        }
+        self.last_host = self.host_slow(name);
+        self.last_host
+    }
+
+    /// Host names are one whatever their case and with a dot at the end.
+    fn host_slow(&mut self, name: &[u8]) -> u32 {
+        if let Some(id) = self.host_index.get(name) {
+            return *id;
+        }
+        let mut folded = name.to_ascii_lowercase();
+        if folded.len() > 1 && folded.ends_with(b".") {
+            folded.pop();
+        }
+        if let Some(id) = self.host_index.get(&folded) {
+            return *id;
+        }
+        let id = u32::try_from(self.hosts.len()).expect("memory ends before 2^32 hosts do");
+        self.hosts.push(folded.clone());
+        self.host_index.insert(folded, id);
+        id
+    }
+
+    fn series_of(&mut self, host: u32, asker: &Asker) -> u32 {
+        if let Some(last) = self.series.get(self.last_series as usize)
+            && last.who == asker.who
+            && last.host == host
+            && last.verification == asker.verification
+        {
+            return self.last_series;
+        }
+        let next = u32::try_from(self.series.len()).expect("memory ends before 2^32 series do");
+        let id = *self.series_index.entry((host, asker.who, asker.verification)).or_insert(next);
+        if id == next {
+            self.series.push(SeriesState {
+                host,
+                who: asker.who,
+                is_bot: asker.is_bot,
+                verification: asker.verification,
+                last_minute: i64::MIN,
+                last_row: NONE,
+                last_date: i32::MIN,
+                last_day: NONE,
+            });
+        }
+        self.last_series = id;
+        id
+    }
+
+    fn row_of(&mut self, series: u32, minute: i64) -> &mut Row {
+        let state = &mut self.series[series as usize];
+        if state.last_minute != minute {
+            let next = u32::try_from(self.rows.len()).expect("memory ends before 2^32 rows do");
+            let id = *self.row_index.entry((series, minute)).or_insert(next);
+            if id == next {
+                self.rows.push(Row::new(series, minute));
+            }
+            state.last_minute = minute;
+            state.last_row = id;
+        }
+        &mut self.rows[state.last_row as usize]
+    }
+
+    fn day_of(&mut self, series: u32, date: i32) -> &mut DaySeries {
+        let state = &mut self.series[series as usize];
+        if state.last_date != date {
+            let next = u32::try_from(self.days.len()).expect("memory ends before 2^32 days do");
+            let id = *self.day_index.entry((series, date)).or_insert(next);
+            if id == next {
+                self.days.push(DaySeries::new(series, date));
+            }
+            state.last_date = date;
+            state.last_day = id;
+        }
+        &mut self.days[state.last_day as usize]
+    }
+
+    fn cover(&mut self, date: i32, first: i64, last: i64) {
+        if self.covered.0 != date {
+            self.flush_coverage();
+            self.covered = (date, first, last);
+        } else {
+            self.covered.1 = self.covered.1.min(first);
+            self.covered.2 = self.covered.2.max(last);
+        }
+    }
+
+    /// Writes the span of the current date to the map.
+    pub(crate) fn flush_coverage(&mut self) {
+        let (date, first, last) = self.covered;
+        if first <= last {
+            let span = self.coverage.entry(date).or_insert((first, last));
+            *span = (span.0.min(first), span.1.max(last));
+        }
+        self.covered = (i32::MIN, i64::MAX, i64::MIN);
+    }
+
+    /// Adds all that the other tally has counted.
+    pub fn merge(&mut self, mut other: Self) {
+        other.flush_coverage();
+        let hosts: Vec<u32> = other.hosts.iter().map(|name| self.host_slow(name)).collect();
+        let series: Vec<u32> = other
+            .series
+            .iter()
+            .map(|s| {
+                let asker = Asker {
+                    who: s.who,
+                    is_bot: s.is_bot,
+                    variant: 0,
+                    verification: s.verification,
+                    user_agent_hash: None,
+                };
+                self.series_of(hosts[s.host as usize], &asker)
+            })
+            .collect();
+        for row in other.rows {
+            self.row_of(series[row.series as usize], row.minute).merge(row);
+        }
+        for day in other.days {
+            self.day_of(series[day.series as usize], day.date).merge(day);
+        }
+        #[expect(clippy::iter_over_hash_type, reason = "minima and maxima do not depend on the order")]
+        for (date, (first, last)) in other.coverage {
+            self.cover(date, first, last);
+        }
+        for entry in other.waste.entries() {
+            let key = WasteKey {
+                date: entry.date,
+                series: series[entry.series as usize],
+                status: entry.status,
+                target: other.waste.text(entry),
+            };
+            self.waste.add(key, entry.hits, entry.bytes);
+        }
+    }
+}
+
+impl Row {
+    fn new(series: u32, minute: i64) -> Self {
+        Self {
+            series,
+            minute,
+            bytes: 0,
+            classes: [0; 6],
+            codes: [0; 8],
+            seconds: Vec::new(),
+            latency_count: 0,
+            latency_us_sum: 0,
+            latency_us_max: 0,
+            cached: 0,
+            statics: 0,
+        }
+    }
+
+    #[cold]
+    fn push_second(&mut self, second: u8) {
+        // Out of order, a second may come again and again: join what is there before the list grows past its use.
+        if self.seconds.len() >= 120 {
+            self.seconds = joined_seconds(&self.seconds)
+                .into_iter()
+                .flat_map(|(s, n)| split_count(n).map(move |part| (s, part)))
+                .collect();
+        }
+        self.seconds.push((second, 1));
+    }
+
+    pub(crate) fn merge(&mut self, other: Self) {
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        for (a, b) in self.classes.iter_mut().zip(other.classes) {
+            *a += b;
+        }
+        for (a, b) in self.codes.iter_mut().zip(other.codes) {
+            *a += b;
+        }
+        if self.seconds.is_empty() {
+            self.seconds = other.seconds;
+        } else {
+            self.seconds.extend(other.seconds);
+        }
+        self.latency_count += other.latency_count;
+        self.latency_us_sum = self.latency_us_sum.saturating_add(other.latency_us_sum);
+        self.latency_us_max = self.latency_us_max.max(other.latency_us_max);
+        self.cached += other.cached;
+        self.statics += other.statics;
+    }
+}
+
+/// Requests by second, ascending, each second once.
+pub(crate) fn joined_seconds(seconds: &[(u8, u32)]) -> Vec<(u8, u64)> {
+    let mut by_second = [0u64; 60];
+    for (second, requests) in seconds {
+        by_second[usize::from(*second).min(59)] += u64::from(*requests);
+    }
+    (0u8..60).zip(by_second).filter(|(_, n)| *n > 0).collect()
+}
+
+fn split_count(count: u64) -> impl Iterator<Item = u32> {
+    let whole = usize::try_from(count / u64::from(u32::MAX)).unwrap_or(usize::MAX);
+    let rest = u32::try_from(count % u64::from(u32::MAX)).unwrap_or(0);
+    std::iter::repeat_n(u32::MAX, whole).chain((rest > 0).then_some(rest))
+}
+
+impl DaySeries {
+    fn new(series: u32, date: i32) -> Self {
+        Self {
+            series,
+            date,
+            status: Vec::new(),
+            urls: Distinct::default(),
+            user_agents: Distinct::default(),
+            samples: Vec::new(),
+            variants: [0; 4],
+            networks: Map::default(),
+        }
+    }
+
+    /// Keeps the texts with the smallest hashes. Their counts are exact: a text that is among the smallest of all was
+    /// among the smallest at every moment since it was first seen.
+    fn sample(&mut self, hash: u64, requests: u64, text: &[u8]) {
+        if let Some(known) = self.samples.iter_mut().find(|s| s.hash == hash) {
+            known.requests += requests;
+            return;
+        }
+        if self.samples.len() == SAMPLES {
+            let largest = self.samples.iter().enumerate().max_by_key(|(_, s)| s.hash).map_or(0, |(i, _)| i);
+            if self.samples[largest].hash < hash {
+                return;
+            }
+            self.samples.swap_remove(largest);
+        }
+        // Undone, because the hash is of the text without escapes: two spellings must not depend on who came first.
+        let mut text = crate::format::escape::unescape(text).into_owned();
+        text.truncate(SAMPLE_BYTES);
+        self.samples.push(Sample { hash, requests, text });
+    }
+
+    pub(crate) fn merge(&mut self, other: Self) {
+        for (status, requests, bytes) in other.status {
+            match self.status.iter_mut().find(|s| s.0 == status) {
+                Some(s) => {
+                    s.1 += requests;
+                    s.2 = s.2.saturating_add(bytes);
+                }
+                None => self.status.push((status, requests, bytes)),
+            }
+        }
+        self.urls.merge(&other.urls);
+        self.user_agents.merge(&other.user_agents);
+        for sample in other.samples {
+            match self.samples.iter_mut().find(|s| s.hash == sample.hash) {
+                Some(known) => known.requests += sample.requests,
+                None => self.samples.push(sample),
+            }
+        }
+        self.samples.sort_unstable_by_key(|s| s.hash);
+        self.samples.truncate(SAMPLES);
+        for (a, b) in self.variants.iter_mut().zip(other.variants) {
+            *a += b;
+        }
+        #[expect(clippy::iter_over_hash_type, reason = "sums do not depend on the order")]
+        for (network, requests) in other.networks {
+            *self.networks.entry(network).or_default() += requests;
+        }
+    }
+}
