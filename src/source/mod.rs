@@ -1,1 +1,3 @@
-//! (under construction)
+//! Where bytes come from, and what they are.
+
+pub mod identity;
