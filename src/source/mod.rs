@@ -1,8 +1,9 @@
-//! Where bytes come from: files found, opened, decompressed and cut into blocks of whole lines. Nothing here knows
-//! what a line means, and nothing that is counted depends on how bytes were fetched.
+//! Where bytes come from: files found, opened, decompressed, digested and cut into blocks of whole lines. Nothing here
+//! knows what a line means, and nothing that is counted depends on how bytes were fetched.
 
 pub mod compression;
 pub mod discover;
 pub mod gzip;
+pub mod identity;
 pub mod plain;
 pub mod stream;

@@ -8,8 +8,8 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-/// The size of a block, a multiple of the 64 KiB that content identity is built on.
-pub const BLOCK_BYTES: u64 = 512 * 1024;
+/// The size of a block: that of the content identity, and small enough for the second-level cache.
+pub const BLOCK_BYTES: u64 = crate::source::identity::BLOCK_BYTES as u64;
 
 /// How far past the block's end the last line is looked for at first.
 const LOOK_AHEAD: usize = 4 * 1024;
@@ -142,7 +142,7 @@ mod tests {
         for shift in 0..3usize {
             let mut text = vec![b'a'; shift];
             let mut i = 0u32;
-            while text.len() < 2 * 512 * 1024 + 100 {
+            while text.len() < 2 * BLOCK_BYTES as usize + 100 {
                 text.extend_from_slice(format!("line {i} {}\n", "x".repeat((i % 300) as usize)).as_bytes());
                 i += 1;
             }
