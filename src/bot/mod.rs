@@ -1,3 +1,4 @@
 //! Who asked.
 
+pub mod cache;
 pub mod names;

@@ -198,7 +198,7 @@ fn looks_like_a_log(
             return Ok(Some(format!("{name} compression is not supported")));
         }
         packed => {
-            let mut stream = Stream::open(file, packed, SNIFF_BYTES)?;
+            let mut stream = Stream::open(Box::new(file), packed, SNIFF_BYTES)?;
             let mut buffer = Vec::new();
             let whole = stream.next_block(&mut buffer).is_none_or(|shape| shape.last);
             let whole = whole && buffer.len() <= SNIFF_BYTES;

@@ -4,7 +4,6 @@
 //! opened one by one because that is the only place where "another member", "padding" and "garbage" can be told
 //! apart.
 
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 
 use flate2::bufread::GzDecoder;
@@ -13,7 +12,7 @@ use flate2::bufread::GzDecoder;
 const READ_BUFFER: usize = 256 * 1024;
 
 /// A reader over all members of a gzip file.
-pub struct GzipMembers<R: Read = File> {
+pub struct GzipMembers<R: Read> {
     state: State<R>,
     /// Whether the current member has given a byte or ended well.
     started: bool,
@@ -62,15 +61,6 @@ impl<R: Read> GzipMembers<R> {
             first_member: true,
             compressed_read: 0,
             garbage: None,
-        }
-    }
-
-    /// Compressed bytes consumed so far.
-    #[must_use]
-    pub fn compressed_read(&self) -> u64 {
-        match &self.state {
-            State::Member(decoder) => decoder.get_ref().consumed,
-            State::Finished => self.compressed_read,
         }
     }
 

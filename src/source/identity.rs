@@ -137,6 +137,12 @@ impl BlockDigests {
         digests
     }
 
+    /// Where the block begins in the decompressed stream.
+    #[must_use]
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+
     fn empty_at(offset: u64, capacity: usize) -> Self {
         Self { offset, length: 0, granules: Vec::with_capacity(capacity), cut: Vec::new(), head: Vec::new() }
     }

@@ -3,8 +3,9 @@
 //! A block holds the lines that begin in it; the last, unfinished one is carried over into the next. Where blocks are
 //! cut changes nothing that is counted.
 
-use std::fs::File;
 use std::io::{self, Read};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::source::compression::Compression;
 use crate::source::gzip::GzipMembers;
@@ -22,14 +23,29 @@ pub struct Damage {
 }
 
 enum Reader {
-    Plain(Box<dyn Read + Send>),
-    Gzip(Box<GzipMembers<File>>),
-    Zstd(Box<zstd::Decoder<'static, io::BufReader<File>>>),
+    Plain(Packed),
+    Gzip(Box<GzipMembers<Packed>>),
+    Zstd(Box<zstd::Decoder<'static, io::BufReader<Packed>>>),
+}
+
+/// The bytes as they are on disk, counted for the progress line.
+struct Packed {
+    inner: Box<dyn Read + Send>,
+    count: Arc<AtomicU64>,
+}
+
+impl Read for Packed {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        let n = self.inner.read(buf)?;
+        self.count.fetch_add(n as u64, Ordering::Relaxed);
+        Ok(n)
+    }
 }
 
 /// A decompressing reader that gives blocks of whole lines.
 pub struct Stream {
     reader: Reader,
+    count: Arc<AtomicU64>,
     carry: Vec<u8>,
     max_line_bytes: usize,
     /// The line in `carry` was given up as too long: skip to its end.
@@ -55,29 +71,41 @@ pub struct BlockShape {
 }
 
 impl Stream {
-    /// Opens a compressed file; the position must be at its start.
+    /// Reads from the start of `packed`, which is packed as `compression` says.
     ///
     /// # Errors
     /// When the decompressor cannot be set up, or the compression is not supported.
-    pub fn open(file: File, compression: Compression, max_line_bytes: usize) -> io::Result<Self> {
+    pub fn open(
+        packed: Box<dyn Read + Send>,
+        compression: Compression,
+        max_line_bytes: usize,
+    ) -> io::Result<Self> {
+        let count = Arc::new(AtomicU64::new(0));
+        let packed = Packed { inner: packed, count: Arc::clone(&count) };
         let reader = match compression {
-            Compression::None => Reader::Plain(Box::new(file)),
-            Compression::Gzip => Reader::Gzip(Box::new(GzipMembers::new(file))),
-            Compression::Zstd => Reader::Zstd(Box::new(zstd::Decoder::new(file)?)),
+            Compression::None => Reader::Plain(packed),
+            Compression::Gzip => Reader::Gzip(Box::new(GzipMembers::new(packed))),
+            Compression::Zstd => Reader::Zstd(Box::new(zstd::Decoder::new(packed)?)),
             Compression::Unsupported(name) => {
                 return Err(io::Error::new(io::ErrorKind::Unsupported, format!("{name} is not supported")));
             }
         };
-        Ok(Self::new(reader, max_line_bytes))
+        Ok(Self {
+            reader,
+            count,
+            carry: Vec::new(),
+            max_line_bytes,
+            skipping: false,
+            offset: 0,
+            ended: false,
+            damage: None,
+        })
     }
 
-    /// Reads plain bytes in order, as standard input.
-    pub fn from_reader(reader: Box<dyn Read + Send>, max_line_bytes: usize) -> Self {
-        Self::new(Reader::Plain(reader), max_line_bytes)
-    }
-
-    fn new(reader: Reader, max_line_bytes: usize) -> Self {
-        Self { reader, carry: Vec::new(), max_line_bytes, skipping: false, offset: 0, ended: false, damage: None }
+    /// Bytes on disk that were read since this was last asked.
+    #[must_use]
+    pub fn take_bytes_read(&self) -> u64 {
+        self.count.swap(0, Ordering::Relaxed)
     }
 
     /// Decompressed bytes given so far.
@@ -175,7 +203,7 @@ mod tests {
     use super::*;
 
     fn lines_of(text: &[u8], max_line_bytes: usize) -> Vec<Vec<u8>> {
-        let mut stream = Stream::from_reader(Box::new(io::Cursor::new(text.to_vec())), max_line_bytes);
+        let mut stream = Stream::open(Box::new(io::Cursor::new(text.to_vec())), Compression::None, max_line_bytes).unwrap();
         let (mut buffer, mut all, mut raw) = (Vec::new(), Vec::new(), Vec::new());
         while let Some(shape) = stream.next_block(&mut buffer) {
             raw.extend_from_slice(&buffer[shape.raw_start..shape.raw_start + shape.raw_len]);

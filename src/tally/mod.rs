@@ -4,5 +4,6 @@ pub mod distinct;
 pub mod table;
 pub mod hit;
 pub mod waste;
+pub mod lines;
 pub mod fold;
 pub mod finish;

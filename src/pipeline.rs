@@ -1,0 +1,854 @@
+//! Blocks to tallies to one tally per source, on all threads.
+//!
+//! Threads share one state: blocks that a decompressing thread has no time for, plain files that are being read block
+//! by block, and the sources that nobody has opened yet. A thread takes from the first of these that has something.
+//! So many compressed files are read one per thread, one compressed file is inflated by one thread and parsed by the
+//! others, and a plain file is read by all. Nothing that is counted depends on who took what: tallies add up in any
+//! order.
+
+use std::collections::{HashMap, VecDeque};
+use std::fs::File;
+use std::io::Read;
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use crate::bot::cache::{UserAgentCache, random_seed};
+use crate::bot::names;
+use crate::bot::patterns::PatternFile;
+use crate::bot::verify::Verifier;
+use crate::bot::{Matcher, Who};
+use crate::error::Error;
+use crate::format::client::{self, ClientChoice};
+use crate::format::escape::unescape;
+use crate::format::{Flags, Line, Parser, ParserOptions, Record, request, tail};
+use crate::source::compression::Compression;
+use crate::source::discover::LogFile;
+use crate::source::identity::{BLOCK_BYTES, BlockDigests, Digester, Digests};
+use crate::source::plain::PlainFile;
+use crate::source::stream::{BlockShape, Damage, Stream};
+use crate::tally::distinct::stable_hash;
+use crate::tally::fold::Tally;
+use crate::tally::hit::{Asker, Hit};
+use crate::tally::lines::LineTally;
+use crate::tally::table::Verification;
+use crate::url;
+
+/// How a run reads and counts; the same for all of its sources.
+pub struct Pipeline<'a> {
+    /// Line grammar settings.
+    pub parser: ParserOptions,
+    /// Names bots.
+    pub matcher: &'a Matcher,
+    /// Checks claims.
+    pub verifier: &'a Verifier,
+    /// Numbers for names.
+    pub names: &'a names::Names,
+    /// Which address is the client.
+    pub client: ClientChoice,
+    /// The site of records without a virtual host.
+    pub default_host: Vec<u8>,
+    /// What shapes the baseline beside the history; `None` when nothing does.
+    pub view: Option<&'a View>,
+    /// Every log is still being written, whatever its size says.
+    pub live: bool,
+    /// Worker threads, at least 1.
+    pub threads: usize,
+    /// Lengths of older sources that begin with these first bytes (up to 4,096): their digests will be asked for.
+    pub checkpoints: &'a (dyn Fn(&[u8]) -> Vec<u64> + Sync),
+    /// Read by whoever shows progress.
+    pub progress: &'a Progress,
+    /// The number of the signal that came, 0 for none: the run stops within a block.
+    pub stop: &'a AtomicUsize,
+}
+
+/// What one baseline shows, as far as it is not what the history holds.
+#[derive(Debug, Default)]
+pub struct View {
+    /// Only records at or after this epoch second.
+    pub since: Option<i64>,
+    /// Only records before this epoch second.
+    pub until: Option<i64>,
+    /// Only what matches is a bot.
+    pub patterns: Option<PatternFile>,
+    /// The rows of the baseline.
+    pub group_by: GroupBy,
+}
+
+/// What the baseline's rows are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum GroupBy {
+    /// By bot name.
+    #[default]
+    Bot,
+    /// By full User-Agent string, as the seed's script does.
+    UserAgent,
+    /// By line of the pattern file.
+    Pattern,
+}
+
+impl View {
+    fn filters(&self) -> bool {
+        self.since.is_some() || self.until.is_some()
+    }
+
+    fn keeps(&self, epoch: i64) -> bool {
+        self.since.is_none_or(|since| epoch >= since) && self.until.is_none_or(|until| epoch < until)
+    }
+
+    fn regroups(&self) -> bool {
+        self.patterns.is_some() || self.group_by != GroupBy::Bot
+    }
+}
+
+/// Counters that grow while a run works.
+#[derive(Debug, Default)]
+pub struct Progress {
+    /// Bytes on disk that were read.
+    pub bytes: AtomicU64,
+    /// Lines that were counted.
+    pub lines: AtomicU64,
+    /// Sources that are done.
+    pub sources: AtomicU64,
+}
+
+/// Everything counted of one source.
+#[derive(Debug)]
+pub struct SourceCount {
+    /// The log.
+    pub log: LogFile,
+    /// How it was packed.
+    pub compression: Compression,
+    /// Digests of the decompressed bytes that were counted.
+    pub digests: Digests,
+    /// Lines by kind.
+    pub lines: LineTally,
+    /// All hits, for the history.
+    pub all: Tally,
+    /// The hits of the window that was asked for; `None` when that is all.
+    pub window: Option<Tally>,
+    /// The hits of the window under the names that were asked for; `None` when those are the bots' names.
+    pub grouped: Option<Tally>,
+    /// Where reading ended before the end.
+    pub damage: Option<Damage>,
+    /// Bytes behind the last gzip member.
+    pub trailing_garbage: Option<u64>,
+    /// Still being written while it was read.
+    pub live: bool,
+    /// Bytes of an unterminated last line that is not counted.
+    pub deferred_bytes: u64,
+}
+
+/// One open source and what was counted of it so far.
+struct Source {
+    log: LogFile,
+    state: Mutex<SourceState>,
+    /// Blocks that are not counted yet, plus one while more may come.
+    open_blocks: AtomicU64,
+}
+
+#[derive(Default)]
+struct SourceState {
+    compression: Option<Compression>,
+    accumulators: Vec<Accumulator>,
+    block_digests: Vec<BlockDigests>,
+    digests: Option<Digests>,
+    damage: Option<Damage>,
+    trailing_garbage: Option<u64>,
+    live: bool,
+    deferred_bytes: u64,
+}
+
+#[derive(Debug)]
+struct Accumulator {
+    lines: LineTally,
+    all: Tally,
+    window: Option<Tally>,
+    grouped: Option<Tally>,
+}
+
+/// What a thread knows of a User-Agent.
+#[derive(Debug)]
+struct UserAgent {
+    who: u32,
+    bot: Option<crate::bot::BotId>,
+    is_bot: bool,
+    variant: u8,
+    hash: Option<u64>,
+    /// Names under which the view counts it.
+    grouped: Box<[u32]>,
+    first_match: Option<u32>,
+}
+
+/// A block that waits for a thread.
+struct ReadyBlock {
+    source: usize,
+    number: u64,
+    buffer: Vec<u8>,
+    lines: (usize, usize),
+}
+
+/// A plain file with blocks that nobody has taken yet.
+struct PlainQueue {
+    source: usize,
+    file: std::sync::Arc<PlainFile>,
+    checkpoints: std::sync::Arc<[u64]>,
+    next: u64,
+    blocks: u64,
+}
+
+struct Shared {
+    ready: VecDeque<ReadyBlock>,
+    plain: VecDeque<PlainQueue>,
+    unopened: VecDeque<usize>,
+    free: Vec<Vec<u8>>,
+    producers: usize,
+    failed: Option<Error>,
+}
+
+/// Blocks that may wait: enough to keep the others busy while one inflates.
+const READY_BLOCKS: usize = 8;
+
+struct Run<'a> {
+    pipeline: &'a Pipeline<'a>,
+    sources: Vec<Source>,
+    shared: Mutex<Shared>,
+    changed: Condvar,
+    idle: AtomicUsize,
+    finished: &'a (dyn Fn(usize, SourceCount) -> Result<(), Error> + Sync),
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+enum Work {
+    Block(ReadyBlock),
+    Plain(usize, std::sync::Arc<PlainFile>, std::sync::Arc<[u64]>, u64),
+    Open(usize),
+    Nothing,
+}
+
+impl Pipeline<'_> {
+    /// Reads all logs. `finished` is called once per log, by the thread that counted its last block, with the log's
+    /// place in `logs`.
+    ///
+    /// A log that cannot be opened is told as damage at byte 0, and the rest is read.
+    ///
+    /// # Errors
+    /// What `finished` returned, or that a signal came.
+    pub fn run(
+        &self,
+        logs: &[LogFile],
+        finished: &(dyn Fn(usize, SourceCount) -> Result<(), Error> + Sync),
+    ) -> Result<(), Error> {
+        let mut order: Vec<(bool, std::cmp::Reverse<u64>, usize)> = logs
+            .iter()
+            .enumerate()
+            .map(|(i, log)| (!is_sequential(log), std::cmp::Reverse(log.size), i))
+            .collect();
+        // Sequential sources first, the largest of each first: the last thread to finish then has little left.
+        order.sort();
+        let run = Run {
+            pipeline: self,
+            sources: logs
+                .iter()
+                .map(|log| Source {
+                    log: log.clone(),
+                    state: Mutex::new(SourceState::default()),
+                    open_blocks: AtomicU64::new(1),
+                })
+                .collect(),
+            shared: Mutex::new(Shared {
+                ready: VecDeque::new(),
+                plain: VecDeque::new(),
+                unopened: order.into_iter().map(|(_, _, i)| i).collect(),
+                free: Vec::new(),
+                producers: 0,
+                failed: None,
+            }),
+            changed: Condvar::new(),
+            idle: AtomicUsize::new(0),
+            finished,
+        };
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(self.threads.max(1))
+            .thread_name(|i| format!("parser-{i}"))
+            .build()
+            .map_err(|e| Error::runtime("threads", "cannot start them").cause(e).hint("try --threads 1"))?;
+        let seed = random_seed();
+        pool.broadcast(|_| run.work(seed));
+        let failed = lock(&run.shared).failed.take();
+        match failed {
+            Some(error) => Err(error),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Whether only one thread can read it.
+fn is_sequential(log: &LogFile) -> bool {
+    let mut head = [0; Compression::HEAD];
+    log.is_stdin()
+        || File::open(&log.path)
+            .and_then(|mut f| f.read(&mut head))
+            .is_ok_and(|n| Compression::of(&head[..n]) != Compression::None)
+}
+
+impl Run<'_> {
+    fn work(&self, seed: u64) {
+        let mut worker = Worker::new(self.pipeline, seed);
+        loop {
+            if let Err(error) = self.stopped() {
+                self.fail(error);
+            }
+            let result = match self.next_work() {
+                Work::Block(block) => self.count_ready(&mut worker, block),
+                Work::Plain(source, file, checkpoints, number) => {
+                    self.count_plain(&mut worker, source, &file, &checkpoints, number)
+                }
+                Work::Open(source) => self.open(&mut worker, source),
+                Work::Nothing => return,
+            };
+            if let Err(error) = result {
+                self.fail(error);
+            }
+        }
+    }
+
+    fn stopped(&self) -> Result<(), Error> {
+        match self.pipeline.stop.load(Ordering::Relaxed) {
+            0 => Ok(()),
+            signal => Err(Error::interrupted(i32::try_from(signal).unwrap_or(0))),
+        }
+    }
+
+    #[cold]
+    fn fail(&self, error: Error) {
+        let mut shared = lock(&self.shared);
+        shared.failed.get_or_insert(error);
+        self.changed.notify_all();
+    }
+
+    fn next_work(&self) -> Work {
+        let mut shared = lock(&self.shared);
+        loop {
+            if shared.failed.is_some() {
+                return Work::Nothing;
+            }
+            if let Some(block) = shared.ready.pop_front() {
+                return Work::Block(block);
+            }
+            if let Some(queue) = shared.plain.front_mut() {
+                let work = Work::Plain(queue.source, queue.file.clone(), queue.checkpoints.clone(), queue.next);
+                queue.next += 1;
+                if queue.next == queue.blocks {
+                    shared.plain.pop_front();
+                }
+                return work;
+            }
+            if let Some(source) = shared.unopened.pop_front() {
+                shared.producers += 1;
+                return Work::Open(source);
+            }
+            if shared.producers == 0 {
+                self.changed.notify_all();
+                return Work::Nothing;
+            }
+            self.idle.fetch_add(1, Ordering::Relaxed);
+            shared = self.changed.wait(shared).unwrap_or_else(PoisonError::into_inner);
+            self.idle.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Opens a source: a plain file is handed to all threads, anything else is read to its end here.
+    fn open(&self, worker: &mut Worker<'_>, source: usize) -> Result<(), Error> {
+        let result = self.open_and_read(worker, source);
+        lock(&self.shared).producers -= 1;
+        self.changed.notify_all();
+        result?;
+        self.block_done(source)
+    }
+
+    fn open_and_read(&self, worker: &mut Worker<'_>, source: usize) -> Result<(), Error> {
+        let log = &self.sources[source].log;
+        let max_line_bytes = self.pipeline.parser.max_line_bytes;
+        if log.is_stdin() {
+            return self.read_stdin(worker, source, max_line_bytes);
+        }
+        let opened = File::open(&log.path).and_then(|file| file.metadata().map(|m| (file, m)));
+        let (file, metadata) = match opened {
+            Ok(opened) => opened,
+            Err(e) => {
+                self.damaged(source, Damage { at_byte: 0, cause: e.to_string() });
+                return Ok(());
+            }
+        };
+        let mut head = vec![0; crate::source::identity::HEAD_BYTES];
+        let plain_file = metadata.is_file();
+        let read = if plain_file { std::os::unix::fs::FileExt::read_at(&file, &mut head, 0) } else { Ok(0) };
+        match read {
+            Ok(n) => head.truncate(n),
+            Err(e) => {
+                self.damaged(source, Damage { at_byte: 0, cause: e.to_string() });
+                return Ok(());
+            }
+        }
+        let compression = Compression::of(&head);
+        lock(&self.sources[source].state).compression = Some(compression);
+        match compression {
+            Compression::None if plain_file => {
+                let plain = PlainFile::new(file, metadata.len());
+                let blocks = plain.blocks();
+                if blocks > 0 {
+                    self.sources[source].open_blocks.fetch_add(blocks, Ordering::AcqRel);
+                    let checkpoints = (self.pipeline.checkpoints)(&head);
+                    lock(&self.shared).plain.push_back(PlainQueue {
+                        source,
+                        file: std::sync::Arc::new(plain),
+                        checkpoints: checkpoints.into(),
+                        next: 0,
+                        blocks,
+                    });
+                    self.changed.notify_all();
+                }
+                Ok(())
+            }
+            Compression::Unsupported(name) => {
+                let cause = format!("{name} compression is not supported");
+                self.damaged(source, Damage { at_byte: 0, cause });
+                Ok(())
+            }
+            _ => match Stream::open(Box::new(file), compression, max_line_bytes) {
+                Ok(stream) => self.read_stream(worker, source, stream),
+                Err(e) => {
+                    self.damaged(source, Damage { at_byte: 0, cause: e.to_string() });
+                    Ok(())
+                }
+            },
+        }
+    }
+
+    /// Standard input may be compressed too.
+    fn read_stdin(&self, worker: &mut Worker<'_>, source: usize, max_line_bytes: usize) -> Result<(), Error> {
+        let mut head = Vec::new();
+        let mut input = std::io::stdin();
+        if let Err(e) = (&mut input).take(Compression::HEAD as u64).read_to_end(&mut head) {
+            self.damaged(source, Damage { at_byte: 0, cause: e.to_string() });
+            return Ok(());
+        }
+        let compression = Compression::of(&head);
+        lock(&self.sources[source].state).compression = Some(compression);
+        let reader: Box<dyn Read + Send> = Box::new(std::io::Cursor::new(head).chain(input));
+        match Stream::open(reader, compression, max_line_bytes) {
+            Ok(stream) => self.read_stream(worker, source, stream),
+            Err(e) => {
+                self.damaged(source, Damage { at_byte: 0, cause: e.to_string() });
+                Ok(())
+            }
+        }
+    }
+
+    fn damaged(&self, source: usize, damage: Damage) {
+        let mut state = lock(&self.sources[source].state);
+        // The first place counts.
+        if state.damage.as_ref().is_none_or(|d| damage.at_byte < d.at_byte) {
+            state.damage = Some(damage);
+        }
+    }
+
+    fn read_stream(&self, worker: &mut Worker<'_>, source: usize, mut stream: Stream) -> Result<(), Error> {
+        let mut digester: Option<Digester> = None;
+        let mut number = 0;
+        let mut deferred = 0;
+        loop {
+            self.stopped()?;
+            let mut buffer = lock(&self.shared).free.pop().unwrap_or_default();
+            let Some(shape) = stream.next_block(&mut buffer) else { break };
+            let BlockShape { raw_start, raw_len, lines_start, mut lines_end, last } = shape;
+            let raw = &buffer[raw_start..raw_start + raw_len];
+            digester
+                .get_or_insert_with(|| {
+                    let head = &raw[..raw.len().min(crate::source::identity::HEAD_BYTES)];
+                    Digester::new((self.pipeline.checkpoints)(head))
+                })
+                .update(raw);
+            self.pipeline.progress.bytes.fetch_add(stream.take_bytes_read(), Ordering::Relaxed);
+            if last && self.pipeline.live && stream.damage().is_none() {
+                let whole = memchr::memrchr(b'\n', &buffer[lines_start..lines_end]).map_or(lines_start, |i| lines_start + i + 1);
+                deferred = lines_end - whole;
+                lines_end = whole;
+            } else if last && stream.damage().is_some() {
+                deferred = buffer.len() - lines_end;
+            }
+            let block = ReadyBlock { source, number, buffer, lines: (lines_start, lines_end) };
+            number += 1;
+            if lines_start < lines_end {
+                self.sources[source].open_blocks.fetch_add(1, Ordering::AcqRel);
+                if let Some(block) = self.offer(block) {
+                    self.count_ready(worker, block)?;
+                }
+            } else {
+                lock(&self.shared).free.push(block.buffer);
+            }
+        }
+        let mut state = lock(&self.sources[source].state);
+        state.trailing_garbage = stream.trailing_garbage();
+        state.deferred_bytes = deferred as u64;
+        state.live = self.pipeline.live;
+        if let Some(damage) = stream.damage() {
+            state.damage = Some(damage.clone());
+        }
+        state.digests = digester.map(Digester::finish);
+        Ok(())
+    }
+
+    /// Gives a block to a thread that waits; `None` when one does, else the block to be counted here.
+    fn offer(&self, block: ReadyBlock) -> Option<ReadyBlock> {
+        if self.idle.load(Ordering::Relaxed) == 0 {
+            return Some(block);
+        }
+        let mut shared = lock(&self.shared);
+        if shared.ready.len() >= READY_BLOCKS {
+            return Some(block);
+        }
+        shared.ready.push_back(block);
+        self.changed.notify_one();
+        None
+    }
+
+    fn count_ready(&self, worker: &mut Worker<'_>, block: ReadyBlock) -> Result<(), Error> {
+        let ReadyBlock { source, number, buffer, lines } = block;
+        self.count(worker, source, number, &buffer[lines.0..lines.1]);
+        let mut shared = lock(&self.shared);
+        if shared.free.len() < READY_BLOCKS {
+            shared.free.push(buffer);
+        }
+        drop(shared);
+        self.block_done(source)
+    }
+
+    fn count_plain(
+        &self,
+        worker: &mut Worker<'_>,
+        source: usize,
+        file: &PlainFile,
+        checkpoints: &[u64],
+        number: u64,
+    ) -> Result<(), Error> {
+        let mut buffer = std::mem::take(&mut worker.buffer);
+        match file.read_block(number, self.pipeline.parser.max_line_bytes, &mut buffer) {
+            Ok(block) => {
+                let own = &buffer[block.own.0..block.own.1];
+                let digests = BlockDigests::of_block(number * BLOCK_BYTES as u64, own, checkpoints);
+                let (start, mut end) = block.lines;
+                let mut deferred = 0;
+                let last = number + 1 == file.blocks();
+                let grew = last && file.file().metadata().is_ok_and(|m| m.len() != file.length());
+                let live = self.pipeline.live || grew;
+                if !block.terminated && live {
+                    let whole = memchr::memrchr(b'\n', &buffer[start..end]).map_or(start, |i| start + i + 1);
+                    deferred = end - whole;
+                    end = whole;
+                }
+                {
+                    let mut state = lock(&self.sources[source].state);
+                    state.block_digests.push(digests);
+                    state.deferred_bytes += deferred as u64;
+                    state.live |= last && live;
+                }
+                if start < end {
+                    self.count(worker, source, number, &buffer[start..end]);
+                }
+                self.pipeline.progress.bytes.fetch_add(own.len() as u64, Ordering::Relaxed);
+            }
+            Err(e) => self.damaged(source, Damage { at_byte: number * BLOCK_BYTES as u64, cause: shorter(&e) }),
+        }
+        worker.buffer = buffer;
+        self.block_done(source)
+    }
+
+    fn count(&self, worker: &mut Worker<'_>, source: usize, number: u64, lines: &[u8]) {
+        let mut accumulator = lock(&self.sources[source].state)
+            .accumulators
+            .pop()
+            .unwrap_or_else(|| Accumulator::new(self.pipeline));
+        worker.block(&mut accumulator, number, lines);
+        lock(&self.sources[source].state).accumulators.push(accumulator);
+    }
+
+    /// One block (or the opening) of a source is done; the last one puts the source together.
+    fn block_done(&self, source: usize) -> Result<(), Error> {
+        if self.sources[source].open_blocks.fetch_sub(1, Ordering::AcqRel) > 1 {
+            return Ok(());
+        }
+        let state = std::mem::take(&mut *lock(&self.sources[source].state));
+        let mut accumulators = state.accumulators.into_iter();
+        let mut whole = accumulators.next().unwrap_or_else(|| Accumulator::new(self.pipeline));
+        for other in accumulators {
+            whole.merge(other);
+        }
+        let mut damage = state.damage;
+        let digests = match state.digests {
+            Some(digests) => digests,
+            None => contiguous(state.block_digests, &mut damage)?,
+        };
+        self.pipeline.progress.sources.fetch_add(1, Ordering::Relaxed);
+        (self.finished)(
+            source,
+            SourceCount {
+                log: self.sources[source].log.clone(),
+                compression: state.compression.unwrap_or(Compression::None),
+                digests,
+                lines: whole.lines,
+                all: whole.all,
+                window: whole.window,
+                grouped: whole.grouped,
+                damage,
+                trailing_garbage: state.trailing_garbage,
+                live: state.live,
+                deferred_bytes: state.deferred_bytes,
+            },
+        )
+    }
+}
+
+fn shorter(e: &std::io::Error) -> String {
+    if e.kind() == std::io::ErrorKind::UnexpectedEof {
+        "the file became shorter while it was read".to_owned()
+    } else {
+        e.to_string()
+    }
+}
+
+/// The digests of the blocks up to the first one that could not be read.
+fn contiguous(mut blocks: Vec<BlockDigests>, damage: &mut Option<Damage>) -> Result<Digests, Error> {
+    if let Some(damage) = damage {
+        blocks.retain(|b| b.offset() < damage.at_byte);
+    }
+    Digests::combine(blocks)
+}
+
+impl Accumulator {
+    fn new(pipeline: &Pipeline<'_>) -> Self {
+        let tally = || Tally::new(&pipeline.default_host);
+        let patterns = pipeline.view.and_then(|v| v.patterns.as_ref()).map_or(0, PatternFile::len);
+        Self {
+            lines: LineTally { first_match: vec![0; patterns], ..LineTally::default() },
+            all: tally(),
+            window: pipeline.view.filter(|v| v.filters()).map(|_| tally()),
+            grouped: pipeline.view.filter(|v| v.regroups()).map(|_| tally()),
+        }
+    }
+
+    fn merge(&mut self, other: Self) {
+        self.lines.merge(other.lines);
+        self.all.merge(other.all);
+        if let (Some(a), Some(b)) = (&mut self.window, other.window) {
+            a.merge(b);
+        }
+        if let (Some(a), Some(b)) = (&mut self.grouped, other.grouped) {
+            a.merge(b);
+        }
+    }
+}
+
+/// One thread's own state.
+struct Worker<'a> {
+    pipeline: &'a Pipeline<'a>,
+    parser: Parser,
+    user_agents: UserAgentCache<UserAgent>,
+    not_logged: UserAgent,
+    verdicts: HashMap<(u32, Vec<u8>), Verification>,
+    buffer: Vec<u8>,
+}
+
+/// Verdicts remembered per thread.
+const MAX_VERDICTS: usize = 1 << 16;
+
+impl<'a> Worker<'a> {
+    fn new(pipeline: &'a Pipeline<'a>, seed: u64) -> Self {
+        Self {
+            pipeline,
+            parser: Parser::new(pipeline.parser.clone()),
+            user_agents: UserAgentCache::new(seed),
+            not_logged: resolve(pipeline, None),
+            verdicts: HashMap::new(),
+            buffer: Vec::new(),
+        }
+    }
+
+    fn block(&mut self, accumulator: &mut Accumulator, number: u64, lines: &[u8]) {
+        let Self { pipeline, parser, user_agents, not_logged, verdicts, .. } = self;
+        if number == 0 { parser.begin_source() } else { parser.continue_source() }
+        accumulator.lines.begin_block(number);
+        let mut count = 0;
+        parser.block(lines, |entry| {
+            count += 1;
+            accumulator.lines.line(&entry.outcome, entry.leading_nul);
+            let Line::Record(record) = &entry.outcome else { return };
+            let user_agent = match record.user_agent {
+                Some(text) => user_agents.get(text, |t| resolve(pipeline, Some(t))),
+                None => not_logged,
+            };
+            hit(pipeline, accumulator, verdicts, record, user_agent);
+        });
+        accumulator.lines.end_block();
+        pipeline.progress.lines.fetch_add(count, Ordering::Relaxed);
+    }
+}
+
+/// Counts one record in every tally that wants it.
+fn hit(
+    pipeline: &Pipeline<'_>,
+    accumulator: &mut Accumulator,
+    verdicts: &mut HashMap<(u32, Vec<u8>), Verification>,
+    record: &Record<'_>,
+    user_agent: &UserAgent,
+) {
+    let in_window = pipeline.view.is_none_or(|v| v.keeps(record.epoch));
+    if !in_window {
+        accumulator.lines.filtered += 1;
+    }
+    let regroups = accumulator.grouped.is_some();
+    let counts_as_bot = if pipeline.view.is_some_and(|v| v.patterns.is_some()) {
+        !user_agent.grouped.is_empty()
+    } else {
+        user_agent.is_bot
+    };
+    if in_window && counts_as_bot {
+        accumulator.lines.bot_records += 1;
+        if let Some(first) = user_agent.first_match {
+            accumulator.lines.first_match[first as usize] += 1;
+        }
+    }
+    if record.flags.contains(Flags::FUTURE) || record.flags.contains(Flags::ANCIENT) {
+        return;
+    }
+    let verification = verdict(pipeline, verdicts, record, user_agent);
+    let target = request::target(record.request);
+    let hit = Hit {
+        host: record.host,
+        epoch: record.epoch,
+        status: record.status,
+        bytes: record.bytes.unwrap_or(0),
+        latency_us: if record.tail.is_empty() { None } else { tail::latency_us(record.tail) },
+        cached: !record.tail.is_empty() && tail::cached(record.tail),
+        is_static: target.is_some_and(url::is_static),
+        target,
+        user_agent: record.user_agent,
+        network: if verification == Verification::Failed { network(pipeline, record) } else { None },
+    };
+    let mut asker = Asker {
+        who: user_agent.who,
+        is_bot: user_agent.is_bot,
+        variant: user_agent.variant,
+        verification,
+        user_agent_hash: user_agent.hash,
+    };
+    accumulator.all.add(&hit, &asker);
+    if !in_window {
+        return;
+    }
+    if let Some(window) = &mut accumulator.window {
+        window.add(&hit, &asker);
+    }
+    if regroups && let Some(grouped) = &mut accumulator.grouped {
+        asker.is_bot = true;
+        for who in &user_agent.grouped {
+            asker.who = *who;
+            grouped.add(&hit, &asker);
+        }
+    }
+}
+
+fn client_address(pipeline: &Pipeline<'_>, record: &Record<'_>) -> Option<IpAddr> {
+    client::address(client::chosen(record, pipeline.client))
+}
+
+fn network(pipeline: &Pipeline<'_>, record: &Record<'_>) -> Option<ipnet::IpNet> {
+    let address = client_address(pipeline, record)?;
+    let bits = if address.is_ipv4() { 24 } else { 48 };
+    ipnet::IpNet::new(address, bits).ok().map(|net| net.trunc())
+}
+
+/// The verdict on a claim; looked up only for bots that can be checked with what was given.
+fn verdict(
+    pipeline: &Pipeline<'_>,
+    verdicts: &mut HashMap<(u32, Vec<u8>), Verification>,
+    record: &Record<'_>,
+    user_agent: &UserAgent,
+) -> Verification {
+    let Some(bot) = user_agent.bot.filter(|bot| pipeline.verifier.can_check(*bot)) else {
+        return Verification::NotCheckable;
+    };
+    let key = (bot.0, client::chosen(record, pipeline.client).to_vec());
+    if let Some(known) = verdicts.get(&key) {
+        return *known;
+    }
+    let verdict = pipeline.verifier.verdict(bot, client::address(&key.1));
+    if verdicts.len() >= MAX_VERDICTS {
+        verdicts.clear();
+    }
+    verdicts.insert(key, verdict);
+    verdict
+}
+
+/// Everything that depends on the User-Agent alone.
+fn resolve(pipeline: &Pipeline<'_>, raw: Option<&[u8]>) -> UserAgent {
+    let text = raw.map(unescape);
+    let text = text.as_deref();
+    let who = pipeline.matcher.classify(text);
+    let catalogue = pipeline.matcher.catalogue();
+    let (number, bot) = match &who {
+        Who::People => (names::PEOPLE, None),
+        Who::OtherClient => (names::OTHER_CLIENT, None),
+        Who::NoUserAgent => (names::NO_USER_AGENT, None),
+        Who::UserAgentNotLogged => (names::USER_AGENT_NOT_LOGGED, None),
+        Who::Known(id) => (names::KNOWN + id.0, Some(*id)),
+        Who::Declared(name) => (pipeline.names.number(name), None),
+    };
+    let variant = match bot.zip(text).and_then(|(bot, t)| pipeline.matcher.variant(bot, t)) {
+        Some("smartphone") => 1,
+        Some("desktop") => 2,
+        _ => 0,
+    };
+    let (mut grouped, mut first_match) = (Vec::new(), None);
+    if let Some(view) = pipeline.view
+        && view.regroups()
+    {
+        let empty = text.unwrap_or_default();
+        let matches: Vec<usize> = match &view.patterns {
+            // A line without the field matches no pattern.
+            Some(patterns) if text.is_some() => patterns.matches(empty).collect(),
+            _ => Vec::new(),
+        };
+        first_match = matches.first().and_then(|m| u32::try_from(*m).ok());
+        let is_bot = if view.patterns.is_some() { !matches.is_empty() } else { who.is_bot() };
+        if is_bot {
+            match view.group_by {
+                GroupBy::Pattern => {
+                    let texts = view.patterns.as_ref();
+                    grouped.extend(matches.iter().filter_map(|m| texts.map(|p| pipeline.names.number(p.text(*m)))));
+                }
+                GroupBy::UserAgent => {
+                    grouped.push(pipeline.names.number(&crate::format::escape::printable(empty)));
+                }
+                GroupBy::Bot if who.is_bot() => grouped.push(number),
+                GroupBy::Bot => {
+                    let token = view.patterns.as_ref().map(|p| p.product_token_around(empty));
+                    grouped.push(pipeline.names.number(&token.unwrap_or_default()));
+                }
+            }
+        }
+    }
+    UserAgent {
+        who: number,
+        bot,
+        is_bot: who.is_bot(),
+        variant,
+        hash: text.map(stable_hash),
+        grouped: grouped.into(),
+        first_match,
+    }
+}

@@ -1,0 +1,212 @@
+//! Lines by kind: the terms of the line equation, for one source.
+
+use std::collections::BTreeMap;
+
+use crate::format::{Flags, Format, Line, RejectReason};
+use crate::tally::table::LineCounts;
+
+/// Rejected lines that are remembered by number.
+const FIRST_REJECTS: usize = 10;
+
+/// Where a line is: block, and line within the block, from 0.
+type Place = (u64, u64);
+
+/// What is counted of the lines of one source, over any of its blocks.
+#[derive(Debug, Default)]
+pub struct LineTally {
+    blank: u64,
+    directive: u64,
+    records: u64,
+    rejects: [u64; RejectReason::ALL.len()],
+    formats: [u64; Format::ALL.len()],
+    flags: [u64; Flags::NAMES.len()],
+    nul_bytes: u64,
+    out_of_range: u64,
+    block: u64,
+    line: u64,
+    block_lines: Vec<(u64, u64)>,
+    first_rejects: Vec<(Place, RejectReason)>,
+    first_dated: Option<(Place, i32)>,
+    /// Records left out by a filter; set by whoever filters, within `records`.
+    pub filtered: u64,
+    /// Records (filtered ones excepted) of bots.
+    pub bot_records: u64,
+    /// Records by the first pattern that they match.
+    pub first_match: Vec<u64>,
+}
+
+/// Lines of one source, put together.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct FinishedLines {
+    /// `records` holds the filtered ones too, `filtered` is 0: as the history counts.
+    pub counts: LineCounts,
+    /// Records left out by a filter.
+    pub filtered: u64,
+    /// Records by format.
+    pub formats: BTreeMap<Format, u64>,
+    /// Records by flag.
+    pub flags: BTreeMap<&'static str, u64>,
+    /// The first rejected lines: number from 1, reason.
+    pub first_rejected_lines: Vec<(u64, RejectReason)>,
+    /// The date of the first dated record in file order.
+    pub first_date: Option<i32>,
+    /// Records of bots.
+    pub bot_records: u64,
+    /// Records by the first pattern that they match.
+    pub first_match: Vec<u64>,
+}
+
+impl LineTally {
+    /// Begins block number `block` of the source.
+    pub fn begin_block(&mut self, block: u64) {
+        self.block = block;
+        self.line = 0;
+    }
+
+    /// Counts one line of the current block.
+    pub fn line(&mut self, line: &Line<'_>, leading_nul: usize) {
+        self.nul_bytes += leading_nul as u64;
+        match line {
+            Line::Record(record) => {
+                self.records += 1;
+                self.formats[record.format as usize] += 1;
+                if !record.flags.is_empty() {
+                    self.flagged(record.flags);
+                }
+                if self.first_dated.is_none_or(|(place, _)| (self.block, self.line) < place) {
+                    let date = record.epoch.div_euclid(86_400);
+                    let date = i32::try_from(date).unwrap_or(if date < 0 { i32::MIN } else { i32::MAX });
+                    self.first_dated = Some(((self.block, self.line), date));
+                }
+            }
+            Line::Blank => self.blank += 1,
+            Line::Directive => self.directive += 1,
+            Line::Reject(reject) => self.rejected(reject.reason),
+        }
+        self.line += 1;
+    }
+
+    /// Ends the current block.
+    pub fn end_block(&mut self) {
+        self.block_lines.push((self.block, self.line));
+    }
+
+    #[cold]
+    fn flagged(&mut self, flags: Flags) {
+        for (count, (flag, _)) in self.flags.iter_mut().zip(Flags::NAMES) {
+            *count += u64::from(flags.contains(flag));
+        }
+        if flags.contains(Flags::FUTURE) || flags.contains(Flags::ANCIENT) {
+            self.out_of_range += 1;
+        }
+    }
+
+    #[cold]
+    fn rejected(&mut self, reason: RejectReason) {
+        self.rejects[reason as usize] += 1;
+        let place = (self.block, self.line);
+        if self.first_rejects.len() < FIRST_REJECTS || self.first_rejects.last().is_some_and(|l| place < l.0) {
+            self.first_rejects.push((place, reason));
+            self.first_rejects.sort_unstable();
+            self.first_rejects.truncate(FIRST_REJECTS);
+        }
+    }
+
+    /// Adds the lines of other blocks of the same source.
+    pub fn merge(&mut self, other: Self) {
+        self.blank += other.blank;
+        self.directive += other.directive;
+        self.records += other.records;
+        for (a, b) in self.rejects.iter_mut().zip(other.rejects) {
+            *a += b;
+        }
+        for (a, b) in self.formats.iter_mut().zip(other.formats) {
+            *a += b;
+        }
+        for (a, b) in self.flags.iter_mut().zip(other.flags) {
+            *a += b;
+        }
+        self.nul_bytes += other.nul_bytes;
+        self.out_of_range += other.out_of_range;
+        self.block_lines.extend(other.block_lines);
+        self.first_rejects.extend(other.first_rejects);
+        self.first_rejects.sort_unstable();
+        self.first_rejects.truncate(FIRST_REJECTS);
+        self.first_dated = match (self.first_dated, other.first_dated) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
+        self.filtered += other.filtered;
+        self.bot_records += other.bot_records;
+        if self.first_match.len() < other.first_match.len() {
+            self.first_match.resize(other.first_match.len(), 0);
+        }
+        for (a, b) in self.first_match.iter_mut().zip(other.first_match) {
+            *a += b;
+        }
+    }
+
+    /// Puts the blocks in order and numbers the lines.
+    #[must_use]
+    pub fn finish(mut self) -> FinishedLines {
+        self.block_lines.sort_unstable();
+        let mut lines = 0;
+        let mut before = BTreeMap::new();
+        for (block, count) in &self.block_lines {
+            before.insert(*block, lines);
+            lines += count;
+        }
+        FinishedLines {
+            counts: LineCounts {
+                lines,
+                blank: self.blank,
+                directive: self.directive,
+                records: self.records,
+                rejects: RejectReason::ALL.into_iter().zip(self.rejects).filter(|(_, n)| *n > 0).collect(),
+                out_of_range: self.out_of_range,
+                nul_bytes_skipped: self.nul_bytes,
+                ..LineCounts::default()
+            },
+            filtered: self.filtered,
+            formats: Format::ALL.into_iter().zip(self.formats).filter(|(_, n)| *n > 0).collect(),
+            flags: Flags::NAMES.into_iter().zip(self.flags).filter(|(_, n)| *n > 0).map(|((_, f), n)| (f, n)).collect(),
+            first_rejected_lines: self
+                .first_rejects
+                .iter()
+                .map(|((block, line), reason)| (before.get(block).copied().unwrap_or(0) + line + 1, *reason))
+                .collect(),
+            first_date: self.first_dated.map(|(_, date)| date),
+            bot_records: self.bot_records,
+            first_match: self.first_match,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::Reject;
+
+    #[test]
+    fn lines_are_numbered_over_blocks_that_were_counted_in_any_order() {
+        let reject = Line::Reject(Reject { reason: RejectReason::NoTime });
+        let mut late = LineTally::default();
+        late.begin_block(1);
+        late.line(&Line::Blank, 0);
+        late.line(&reject, 3);
+        late.end_block();
+        let mut early = LineTally::default();
+        early.begin_block(0);
+        for _ in 0..5 {
+            early.line(&Line::Directive, 0);
+        }
+        early.line(&reject, 0);
+        early.end_block();
+        late.merge(early);
+        let finished = late.finish();
+        assert!(finished.counts.balances());
+        assert_eq!(finished.counts.lines, 8);
+        assert_eq!(finished.counts.nul_bytes_skipped, 3);
+        assert_eq!(finished.first_rejected_lines, [(6, RejectReason::NoTime), (8, RejectReason::NoTime)]);
+    }
+}
