@@ -6,33 +6,32 @@
 //! others, and a plain file is read by all. Nothing that is counted depends on who took what: tallies add up in any
 //! order.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::fs::File;
 use std::io::Read;
-use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use crate::bot::cache::{UserAgentCache, random_seed};
-use crate::bot::names;
+use crate::bot::Matcher;
+use crate::bot::cache::random_seed;
+use crate::bot::names::Names;
 use crate::bot::patterns::PatternFile;
 use crate::bot::verify::Verifier;
-use crate::bot::{Matcher, Who};
 use crate::error::Error;
-use crate::format::client::{self, ClientChoice};
-use crate::format::escape::unescape;
-use crate::format::{Flags, Line, Parser, ParserOptions, Record, request, tail};
+use crate::format::ParserOptions;
+use crate::format::client::ClientChoice;
 use crate::source::compression::Compression;
 use crate::source::discover::LogFile;
 use crate::source::identity::{BLOCK_BYTES, BlockDigests, Digester, Digests};
 use crate::source::plain::PlainFile;
 use crate::source::stream::{BlockShape, Damage, Stream};
-use crate::tally::distinct::stable_hash;
+use crate::tally::GroupBy;
 use crate::tally::fold::Tally;
-use crate::tally::hit::{Asker, Hit};
 use crate::tally::lines::LineTally;
-use crate::tally::table::Verification;
-use crate::url;
+use crate::tally::matched::MatchedTally;
+
+mod worker;
+use worker::{Accumulator, Worker};
 
 /// How a run reads and counts; the same for all of its sources.
 pub struct Pipeline<'a> {
@@ -43,11 +42,11 @@ pub struct Pipeline<'a> {
     /// Checks claims.
     pub verifier: &'a Verifier,
     /// Numbers for names.
-    pub names: &'a names::Names,
+    pub names: &'a Names,
     /// Which address is the client.
     pub client: ClientChoice,
-    /// The site of records without a virtual host.
-    pub default_host: Vec<u8>,
+    /// The site of records without a virtual host, where the log has none of its own.
+    pub default_host: String,
     /// What shapes the baseline beside the history; `None` when nothing does.
     pub view: Option<&'a View>,
     /// Every log is still being written, whatever its size says.
@@ -73,18 +72,6 @@ pub struct View {
     pub patterns: Option<PatternFile>,
     /// The rows of the baseline.
     pub group_by: GroupBy,
-}
-
-/// What the baseline's rows are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum GroupBy {
-    /// By bot name.
-    #[default]
-    Bot,
-    /// By full User-Agent string, as the seed's script does.
-    UserAgent,
-    /// By line of the pattern file.
-    Pattern,
 }
 
 impl View {
@@ -129,6 +116,8 @@ pub struct SourceCount {
     pub window: Option<Tally>,
     /// The hits of the window under the names that were asked for; `None` when those are the bots' names.
     pub grouped: Option<Tally>,
+    /// The hits that matched a pattern, where only those count as bots.
+    pub matched: Option<MatchedTally>,
     /// Where reading ended before the end.
     pub damage: Option<Damage>,
     /// Bytes behind the last gzip member.
@@ -157,27 +146,6 @@ struct SourceState {
     trailing_garbage: Option<u64>,
     live: bool,
     deferred_bytes: u64,
-}
-
-#[derive(Debug)]
-struct Accumulator {
-    lines: LineTally,
-    all: Tally,
-    window: Option<Tally>,
-    grouped: Option<Tally>,
-}
-
-/// What a thread knows of a User-Agent.
-#[derive(Debug)]
-struct UserAgent {
-    who: u32,
-    bot: Option<crate::bot::BotId>,
-    is_bot: bool,
-    variant: u8,
-    hash: Option<u64>,
-    /// Names under which the view counts it.
-    grouped: Box<[u32]>,
-    first_match: Option<u32>,
 }
 
 /// A block that waits for a thread.
@@ -572,9 +540,14 @@ impl Run<'_> {
         let mut accumulator = lock(&self.sources[source].state)
             .accumulators
             .pop()
-            .unwrap_or_else(|| Accumulator::new(self.pipeline));
+            .unwrap_or_else(|| self.accumulator(source));
         worker.block(&mut accumulator, number, lines);
         lock(&self.sources[source].state).accumulators.push(accumulator);
+    }
+
+    fn accumulator(&self, source: usize) -> Accumulator {
+        let own = self.sources[source].log.host.as_deref();
+        Accumulator::new(self.pipeline, own.unwrap_or(&self.pipeline.default_host).as_bytes())
     }
 
     /// One block (or the opening) of a source is done; the last one puts the source together.
@@ -584,7 +557,7 @@ impl Run<'_> {
         }
         let state = std::mem::take(&mut *lock(&self.sources[source].state));
         let mut accumulators = state.accumulators.into_iter();
-        let mut whole = accumulators.next().unwrap_or_else(|| Accumulator::new(self.pipeline));
+        let mut whole = accumulators.next().unwrap_or_else(|| self.accumulator(source));
         for other in accumulators {
             whole.merge(other);
         }
@@ -604,6 +577,7 @@ impl Run<'_> {
                 all: whole.all,
                 window: whole.window,
                 grouped: whole.grouped,
+                matched: whole.matched,
                 damage,
                 trailing_garbage: state.trailing_garbage,
                 live: state.live,
@@ -629,226 +603,3 @@ fn contiguous(mut blocks: Vec<BlockDigests>, damage: &mut Option<Damage>) -> Res
     Digests::combine(blocks)
 }
 
-impl Accumulator {
-    fn new(pipeline: &Pipeline<'_>) -> Self {
-        let tally = || Tally::new(&pipeline.default_host);
-        let patterns = pipeline.view.and_then(|v| v.patterns.as_ref()).map_or(0, PatternFile::len);
-        Self {
-            lines: LineTally { first_match: vec![0; patterns], ..LineTally::default() },
-            all: tally(),
-            window: pipeline.view.filter(|v| v.filters()).map(|_| tally()),
-            grouped: pipeline.view.filter(|v| v.regroups()).map(|_| tally()),
-        }
-    }
-
-    fn merge(&mut self, other: Self) {
-        self.lines.merge(other.lines);
-        self.all.merge(other.all);
-        if let (Some(a), Some(b)) = (&mut self.window, other.window) {
-            a.merge(b);
-        }
-        if let (Some(a), Some(b)) = (&mut self.grouped, other.grouped) {
-            a.merge(b);
-        }
-    }
-}
-
-/// One thread's own state.
-struct Worker<'a> {
-    pipeline: &'a Pipeline<'a>,
-    parser: Parser,
-    user_agents: UserAgentCache<UserAgent>,
-    not_logged: UserAgent,
-    verdicts: HashMap<(u32, Vec<u8>), Verification>,
-    buffer: Vec<u8>,
-}
-
-/// Verdicts remembered per thread.
-const MAX_VERDICTS: usize = 1 << 16;
-
-impl<'a> Worker<'a> {
-    fn new(pipeline: &'a Pipeline<'a>, seed: u64) -> Self {
-        Self {
-            pipeline,
-            parser: Parser::new(pipeline.parser.clone()),
-            user_agents: UserAgentCache::new(seed),
-            not_logged: resolve(pipeline, None),
-            verdicts: HashMap::new(),
-            buffer: Vec::new(),
-        }
-    }
-
-    fn block(&mut self, accumulator: &mut Accumulator, number: u64, lines: &[u8]) {
-        let Self { pipeline, parser, user_agents, not_logged, verdicts, .. } = self;
-        if number == 0 { parser.begin_source() } else { parser.continue_source() }
-        accumulator.lines.begin_block(number);
-        let mut count = 0;
-        parser.block(lines, |entry| {
-            count += 1;
-            accumulator.lines.line(&entry.outcome, entry.leading_nul);
-            let Line::Record(record) = &entry.outcome else { return };
-            let user_agent = match record.user_agent {
-                Some(text) => user_agents.get(text, |t| resolve(pipeline, Some(t))),
-                None => not_logged,
-            };
-            hit(pipeline, accumulator, verdicts, record, user_agent);
-        });
-        accumulator.lines.end_block();
-        pipeline.progress.lines.fetch_add(count, Ordering::Relaxed);
-    }
-}
-
-/// Counts one record in every tally that wants it.
-fn hit(
-    pipeline: &Pipeline<'_>,
-    accumulator: &mut Accumulator,
-    verdicts: &mut HashMap<(u32, Vec<u8>), Verification>,
-    record: &Record<'_>,
-    user_agent: &UserAgent,
-) {
-    let in_window = pipeline.view.is_none_or(|v| v.keeps(record.epoch));
-    if !in_window {
-        accumulator.lines.filtered += 1;
-    }
-    let regroups = accumulator.grouped.is_some();
-    let counts_as_bot = if pipeline.view.is_some_and(|v| v.patterns.is_some()) {
-        !user_agent.grouped.is_empty()
-    } else {
-        user_agent.is_bot
-    };
-    if in_window && counts_as_bot {
-        accumulator.lines.bot_records += 1;
-        if let Some(first) = user_agent.first_match {
-            accumulator.lines.first_match[first as usize] += 1;
-        }
-    }
-    if record.flags.contains(Flags::FUTURE) || record.flags.contains(Flags::ANCIENT) {
-        return;
-    }
-    let verification = verdict(pipeline, verdicts, record, user_agent);
-    let target = request::target(record.request);
-    let hit = Hit {
-        host: record.host,
-        epoch: record.epoch,
-        status: record.status,
-        bytes: record.bytes.unwrap_or(0),
-        latency_us: if record.tail.is_empty() { None } else { tail::latency_us(record.tail) },
-        cached: !record.tail.is_empty() && tail::cached(record.tail),
-        is_static: target.is_some_and(url::is_static),
-        target,
-        user_agent: record.user_agent,
-        network: if verification == Verification::Failed { network(pipeline, record) } else { None },
-    };
-    let mut asker = Asker {
-        who: user_agent.who,
-        is_bot: user_agent.is_bot,
-        variant: user_agent.variant,
-        verification,
-        user_agent_hash: user_agent.hash,
-    };
-    accumulator.all.add(&hit, &asker);
-    if !in_window {
-        return;
-    }
-    if let Some(window) = &mut accumulator.window {
-        window.add(&hit, &asker);
-    }
-    if regroups && let Some(grouped) = &mut accumulator.grouped {
-        asker.is_bot = true;
-        for who in &user_agent.grouped {
-            asker.who = *who;
-            grouped.add(&hit, &asker);
-        }
-    }
-}
-
-fn client_address(pipeline: &Pipeline<'_>, record: &Record<'_>) -> Option<IpAddr> {
-    client::address(client::chosen(record, pipeline.client))
-}
-
-fn network(pipeline: &Pipeline<'_>, record: &Record<'_>) -> Option<ipnet::IpNet> {
-    let address = client_address(pipeline, record)?;
-    let bits = if address.is_ipv4() { 24 } else { 48 };
-    ipnet::IpNet::new(address, bits).ok().map(|net| net.trunc())
-}
-
-/// The verdict on a claim; looked up only for bots that can be checked with what was given.
-fn verdict(
-    pipeline: &Pipeline<'_>,
-    verdicts: &mut HashMap<(u32, Vec<u8>), Verification>,
-    record: &Record<'_>,
-    user_agent: &UserAgent,
-) -> Verification {
-    let Some(bot) = user_agent.bot.filter(|bot| pipeline.verifier.can_check(*bot)) else {
-        return Verification::NotCheckable;
-    };
-    let key = (bot.0, client::chosen(record, pipeline.client).to_vec());
-    if let Some(known) = verdicts.get(&key) {
-        return *known;
-    }
-    let verdict = pipeline.verifier.verdict(bot, client::address(&key.1));
-    if verdicts.len() >= MAX_VERDICTS {
-        verdicts.clear();
-    }
-    verdicts.insert(key, verdict);
-    verdict
-}
-
-/// Everything that depends on the User-Agent alone.
-fn resolve(pipeline: &Pipeline<'_>, raw: Option<&[u8]>) -> UserAgent {
-    let text = raw.map(unescape);
-    let text = text.as_deref();
-    let who = pipeline.matcher.classify(text);
-    let catalogue = pipeline.matcher.catalogue();
-    let (number, bot) = match &who {
-        Who::People => (names::PEOPLE, None),
-        Who::OtherClient => (names::OTHER_CLIENT, None),
-        Who::NoUserAgent => (names::NO_USER_AGENT, None),
-        Who::UserAgentNotLogged => (names::USER_AGENT_NOT_LOGGED, None),
-        Who::Known(id) => (names::KNOWN + id.0, Some(*id)),
-        Who::Declared(name) => (pipeline.names.number(name), None),
-    };
-    let variant = match bot.zip(text).and_then(|(bot, t)| pipeline.matcher.variant(bot, t)) {
-        Some("smartphone") => 1,
-        Some("desktop") => 2,
-        _ => 0,
-    };
-    let (mut grouped, mut first_match) = (Vec::new(), None);
-    if let Some(view) = pipeline.view
-        && view.regroups()
-    {
-        let empty = text.unwrap_or_default();
-        let matches: Vec<usize> = match &view.patterns {
-            // A line without the field matches no pattern.
-            Some(patterns) if text.is_some() => patterns.matches(empty).collect(),
-            _ => Vec::new(),
-        };
-        first_match = matches.first().and_then(|m| u32::try_from(*m).ok());
-        let is_bot = if view.patterns.is_some() { !matches.is_empty() } else { who.is_bot() };
-        if is_bot {
-            match view.group_by {
-                GroupBy::Pattern => {
-                    let texts = view.patterns.as_ref();
-                    grouped.extend(matches.iter().filter_map(|m| texts.map(|p| pipeline.names.number(p.text(*m)))));
-                }
-                GroupBy::UserAgent => {
-                    grouped.push(pipeline.names.number(&crate::format::escape::printable(empty)));
-                }
-                GroupBy::Bot if who.is_bot() => grouped.push(number),
-                GroupBy::Bot => {
-                    let token = view.patterns.as_ref().map(|p| p.product_token_around(empty));
-                    grouped.push(pipeline.names.number(&token.unwrap_or_default()));
-                }
-            }
-        }
-    }
-    UserAgent {
-        who: number,
-        bot,
-        is_bot: who.is_bot(),
-        variant,
-        hash: text.map(stable_hash),
-        grouped: grouped.into(),
-        first_match,
-    }
-}

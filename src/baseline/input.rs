@@ -8,31 +8,8 @@ use chrono::{DateTime, Utc};
 
 use super::warning::Warning;
 use crate::format::{Format, RejectReason};
+use crate::tally::GroupBy;
 use crate::tally::table::{Coverage, DayTables, LineCounts};
-
-/// What one entry of the bot table stands for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum GroupBy {
-    /// A bot's name.
-    #[default]
-    Bot,
-    /// A full User-Agent, as the seed's script counted.
-    UserAgent,
-    /// A line of the pattern file; a request counts for every pattern that it matches.
-    Pattern,
-}
-
-impl GroupBy {
-    /// The name that users type and read.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Bot => "bot",
-            Self::UserAgent => "user-agent",
-            Self::Pattern => "pattern",
-        }
-    }
-}
 
 /// One log that was given to the run, whether it could be read or not.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -65,6 +42,15 @@ pub struct InputSource {
     pub coverage: Vec<Coverage>,
 }
 
+/// The requests that count as those of bots, where rows by name cannot tell.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Matched {
+    /// Records.
+    pub bot_records: u64,
+    /// Requests by status; `-` is a key.
+    pub status: BTreeMap<String, u64>,
+}
+
 /// Everything that one baseline is made from.
 ///
 /// The order of `sources` and `days` changes nothing. What a filter left out must be in neither `days` nor `coverage`;
@@ -86,6 +72,8 @@ pub struct Input<'a> {
     /// Rows by User-Agent or pattern, where asked for: [`Series::bot`](crate::tally::table::Series::bot) is that text,
     /// all of them are bots, and they need not add up to `days`. The bot table then comes from here.
     pub grouped: Option<Vec<&'a DayTables>>,
+    /// With patterns: what any of them matched, each request once; `grouped` may hold it several times.
+    pub matched: Option<Matched>,
     /// Whether the bot table also shows people and unnamed clients.
     pub include_other: bool,
     /// With [`GroupBy::Pattern`]: requests by the first pattern that matched.

@@ -63,7 +63,10 @@ pub fn measure(input: &Input<'_>) -> Baseline {
         generator: input.generator.clone(),
         rpm_by_bot: rpm_by_bot(&bots),
         first_match_requests: input.first_match_requests.clone(),
-        status_distribution: status(groups.iter().filter(|g| g.is_bot)),
+        status_distribution: match &input.matched {
+            Some(matched) => matched.status.clone(),
+            None => status(groups.iter().filter(|g| g.is_bot)),
+        },
         analysis_window_min: input.analysis_window_min,
         top_waste_urls: top_waste(input, &groups),
         group_by: input.group_by.name().to_owned(),
@@ -113,7 +116,10 @@ fn totals(input: &Input<'_>, groups: &[Group<'_>], names: &Names<'_>) -> Totals 
         deferred_bytes: counts.deferred_bytes,
         overlap_bytes: counts.overlap_bytes,
         nul_bytes_skipped: counts.nul_bytes_skipped,
-        bot_records: groups.iter().filter(|g| g.is_bot).flat_map(Group::minutes).map(|(_, n)| n).sum(),
+        bot_records: match &input.matched {
+            Some(matched) => matched.bot_records,
+            None => groups.iter().filter(|g| g.is_bot).flat_map(Group::minutes).map(|(_, n)| n).sum(),
+        },
         bytes_sum: bytes(groups.iter().flat_map(Group::rows)),
         overflow: overflow(groups, names),
     }

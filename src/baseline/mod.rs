@@ -23,7 +23,7 @@ pub use document::{
     Baseline, Bot, Host, Latency, Log, Network, Overflow, RejectedLine, SampleUserAgent, Spoofed, Totals,
     UserAgents, Verdicts, WasteKey, WasteUrl, Window,
 };
-pub use input::{GroupBy, Input, InputSource};
+pub use input::{Input, InputSource, Matched};
 pub use measure::measure;
 pub use rate::{Rpm, nearest_rank};
 pub use warning::Warning;

@@ -256,7 +256,7 @@ fn a_table_by_pattern_counts_a_request_for_each_pattern_and_the_host_once() {
     let patterns = [times(3, &hit("(?i)google", 0)), times(3, &hit("bot", 0))].concat();
     let by_pattern = days(&patterns);
     let mut given = input(&[hits], &by_bot);
-    given.group_by = GroupBy::Pattern;
+    given.group_by = crate::tally::GroupBy::Pattern;
     given.grouped = Some(by_pattern.iter().collect());
     given.first_match_requests = Some(map(&[("(?i)google", 3)]));
     let b = measure(&given);

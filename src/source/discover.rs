@@ -26,6 +26,8 @@ pub struct LogFile {
     pub path: PathBuf,
     /// Bytes on disk when it was found; 0 for standard input.
     pub size: u64,
+    /// The site of its records without a virtual host, where it has one of its own.
+    pub host: Option<String>,
 }
 
 impl LogFile {
@@ -74,7 +76,7 @@ pub fn discover(
     for argument in arguments {
         if argument.as_os_str() == "-" {
             if !found.logs.iter().any(LogFile::is_stdin) {
-                found.logs.push(LogFile { path: argument.clone(), size: 0 });
+                found.logs.push(LogFile { path: argument.clone(), size: 0, host: None });
             }
         } else if fs::symlink_metadata(argument).is_ok() {
             named.push((argument.clone(), false));
@@ -173,7 +175,7 @@ fn keep_each_file_once(
             }
         }
         seen.insert(key, path.clone());
-        found.logs.push(LogFile { path, size: metadata.len() });
+        found.logs.push(LogFile { path, size: metadata.len(), host: None });
     }
     found.logs.sort_by(|a, b| (!a.is_stdin(), &a.path).cmp(&(!b.is_stdin(), &b.path)));
     found.skipped.sort_by(|a, b| a.path.cmp(&b.path));

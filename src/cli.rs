@@ -1,0 +1,238 @@
+//! What the user typed, and the text of `--help`. What it means is [`crate::config`]'s work.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+const EXIT_CODES: &str = "\
+Exit codes (the first that applies in the order 2, 5, 1, 3, 4, 0):
+  0    done, every check passed; also when no bot was found, or another run holds the lock
+  1    a check failed
+  2    usage, configuration or pattern error
+  3    no data: no record at all, or an empty window; the newest manifest stays as it was
+  4    partial: some input was damaged, unreadable or rejected above the share; the rest was kept
+  5    could not write, or another run-time failure
+  130  stopped by SIGINT; 143 by SIGTERM
+";
+
+/// Measures how fast every bot crawls, from the access logs of an origin server, and recommends request ceilings with
+/// the evidence for each.
+#[derive(Debug, Parser)]
+#[command(name = "crawl-baseline", version, after_help = EXIT_CODES, max_term_width = 110, disable_help_subcommand = true)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Logs to history, baseline JSON, manifest and summary: the main job
+    #[command(after_help = EXIT_CODES)]
+    Analyze(Box<AnalyzeArguments>),
+    /// What each line was taken for, as JSON Lines (for setting a format up)
+    #[command(after_help = EXIT_CODES)]
+    Parse(Box<ParseArguments>),
+}
+
+/// How lines are read; shared by all commands that read logs.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Reading logs")]
+pub struct ReadingArguments {
+    /// Log files, folders, quoted patterns, or - for standard input
+    #[arg(value_name = "LOG")]
+    pub logs: Vec<PathBuf>,
+
+    /// A folder of logs; the same as naming it as LOG
+    #[arg(long, value_name = "DIR", env = "CRAWL_LOG_DIR")]
+    pub log_dir: Option<PathBuf>,
+
+    /// Format of the lines: auto, combined, common, vhost_combined or vhost_common
+    #[arg(long, value_name = "FORMAT", default_value = "auto")]
+    pub log_format: String,
+
+    /// Zone of stamps that have none, as +hhmm
+    #[arg(long, value_name = "+hhmm", default_value = "+0000", allow_hyphen_values = true)]
+    pub assume_zone: String,
+
+    /// A line longer than this is one reject
+    #[arg(long, value_name = "BYTES", default_value_t = 1 << 20)]
+    pub max_line_bytes: usize,
+
+    /// The address that counts as the client when an X-Forwarded-For list stands in front
+    #[arg(long, value_name = "WHICH", default_value = "peer")]
+    pub client: Client,
+
+    /// Bots of your own, looked at before the built-in catalogue
+    #[arg(long, value_name = "FILE")]
+    pub catalogue: Option<PathBuf>,
+
+    /// Folder with the address ranges that operators publish (googlebot.json ...)
+    #[arg(long, value_name = "DIR")]
+    pub ip_ranges: Option<PathBuf>,
+
+    /// Reverse names that were looked up elsewhere: address, name, true|false|-, separated by tabs
+    #[arg(long, value_name = "FILE")]
+    pub rdns: Option<PathBuf>,
+
+    /// The time of the run, RFC 3339; for runs that can be repeated
+    #[arg(long, value_name = "TIME")]
+    pub now: Option<String>,
+
+    /// Configuration file [default: crawl-baseline.toml, if there is one]
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+}
+
+/// `--client`
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Client {
+    /// The address that the server saw
+    Peer,
+    /// The first of the X-Forwarded-For list
+    FirstXff,
+}
+
+/// `analyze`
+#[derive(Debug, Clone, Args)]
+pub struct AnalyzeArguments {
+    /// How lines are read.
+    #[command(flatten)]
+    pub reading: ReadingArguments,
+
+    /// Where everything is written [default: crawl-artifacts]
+    #[arg(long, value_name = "DIR", env = "CRAWL_OUTPUT_DIR", help_heading = "Output")]
+    pub output_dir: Option<PathBuf>,
+
+    /// The parquet history [default: history in the output folder]
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    pub history: Option<PathBuf>,
+
+    /// Use this run alone and write no history
+    #[arg(long, help_heading = "Output")]
+    pub no_history: bool,
+
+    /// Write the baseline JSON here too; - for standard output, which then holds nothing else
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub output_json: Option<PathBuf>,
+
+    /// Form of the manifest
+    #[arg(long, value_name = "FORM", default_value = "yaml", help_heading = "Output")]
+    pub manifest_format: ManifestFormat,
+
+    /// No summary and no progress; errors and warnings only
+    #[arg(long, short, help_heading = "Output")]
+    pub quiet: bool,
+
+    /// Values of parameters that look like secrets are kept as logged
+    #[arg(long, help_heading = "Output")]
+    pub keep_query_values: bool,
+
+    /// The rows of the baseline's bot table
+    #[arg(long, value_name = "WHAT", default_value = "bot", help_heading = "Baseline")]
+    pub group_by: GroupBy,
+
+    /// Only what one of these patterns matches is a bot: one regex a line, case-sensitive, # for comments
+    #[arg(long, value_name = "FILE", env = "UA_REGEX_FILE", help_heading = "Baseline")]
+    pub ua_regex_file: Option<PathBuf>,
+
+    /// Only records at or after this time (RFC 3339, or a date)
+    #[arg(long, value_name = "TIME", help_heading = "Baseline")]
+    pub since: Option<String>,
+
+    /// Only records before this time (RFC 3339, or a date)
+    #[arg(long, value_name = "TIME", help_heading = "Baseline")]
+    pub until: Option<String>,
+
+    /// Only this long back from the newest record: 90m, 24h, 7d
+    #[arg(long, value_name = "SPAN", conflicts_with_all = ["since", "until"], help_heading = "Baseline")]
+    pub last: Option<String>,
+
+    /// Echoed as analysis_window_min; filters only with --window-filter
+    #[arg(long, value_name = "MINUTES", default_value_t = 60, help_heading = "Baseline")]
+    pub time_window_min: u64,
+
+    /// Only the last --time-window-min minutes
+    #[arg(long, conflicts_with_all = ["since", "until", "last"], help_heading = "Baseline")]
+    pub window_filter: bool,
+
+    /// Show people and unnamed clients in the bot table too
+    #[arg(long, help_heading = "Baseline")]
+    pub include_other: bool,
+
+    /// No bot found is exit 3 instead of a warning
+    #[arg(long, help_heading = "Baseline")]
+    pub fail_on_empty: bool,
+
+    /// The site of records without a virtual host [default: (default)]
+    #[arg(long, value_name = "NAME", help_heading = "Counting")]
+    pub host: Option<String>,
+
+    /// The logs are still being written: an unterminated last line is left for the next run
+    #[arg(long, help_heading = "Counting")]
+    pub live: bool,
+
+    /// Rejects above this share of a log's lines (of at least 20) make the run partial, in per cent
+    #[arg(long, value_name = "PERCENT", default_value_t = 5.0, help_heading = "Counting")]
+    pub max_reject_share: f64,
+
+    /// Count a log again under other settings than it was counted with
+    #[arg(long, help_heading = "Counting")]
+    pub reclassify: bool,
+
+    /// Apply ceilings to bots of this category too, as search-engine
+    #[arg(long, value_name = "CATEGORY", help_heading = "Ceilings")]
+    pub enforce: Vec<String>,
+
+    /// Worker threads [default: one per processor]
+    #[arg(long, value_name = "N", help_heading = "Running")]
+    pub threads: Option<usize>,
+
+    /// What to do when another run holds the lock
+    #[arg(long, value_name = "WHAT", default_value = "skip", help_heading = "Running")]
+    pub if_locked: IfLocked,
+
+    /// The lock [default: .lock in the output folder]
+    #[arg(long, value_name = "FILE", env = "LOCK_FILE", help_heading = "Running")]
+    pub lock_file: Option<PathBuf>,
+}
+
+/// `parse`
+#[derive(Debug, Clone, Args)]
+pub struct ParseArguments {
+    /// How lines are read.
+    #[command(flatten)]
+    pub reading: ReadingArguments,
+}
+
+/// `--manifest-format`
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ManifestFormat {
+    /// With comments
+    Yaml,
+    /// The same keys
+    Json,
+}
+
+/// `--group-by`
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum GroupBy {
+    /// A bot's name, whatever its version
+    Bot,
+    /// The full User-Agent string
+    UserAgent,
+    /// A line of --ua-regex-file; a request counts for each that it matches
+    Pattern,
+}
+
+/// `--if-locked`
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum IfLocked {
+    /// Read and write nothing, exit 0
+    Skip,
+    /// Wait until it is free
+    Wait,
+    /// Exit 5
+    Fail,
+}

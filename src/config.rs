@@ -1,0 +1,347 @@
+//! What the flags, the environment and the configuration file mean together: flags over environment over
+//! `crawl-baseline.toml` over defaults. (The environment is read by the argument parser.)
+//!
+//! Example of a file:
+//!
+//! ```toml
+//! [paths]
+//! logs = ["/var/log/nginx"]
+//! output_dir = "/data/crawl-artifacts"
+//!
+//! [[site]]
+//! hosts = ["www.example.com"]
+//! time_zone = "Europe/Berlin"
+//! crawl_delay_seconds = 2
+//! ```
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use chrono::{DateTime, NaiveDate, Utc};
+use serde::Deserialize;
+
+use crate::cli::ReadingArguments;
+use crate::error::Error;
+use crate::format::{Format, ParserOptions};
+
+/// The name that is looked for in the current folder.
+pub const FILE_NAME: &str = "crawl-baseline.toml";
+
+/// The configuration file. Every key is optional.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct File {
+    /// Where things are.
+    pub paths: Paths,
+    /// What is known of the sites.
+    pub site: Vec<Site>,
+}
+
+/// `[paths]`
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Paths {
+    /// Files, folders and patterns, read when the command names none.
+    pub logs: Vec<PathBuf>,
+    /// As `--output-dir`.
+    pub output_dir: Option<PathBuf>,
+    /// As `--history`.
+    pub history: Option<PathBuf>,
+    /// As `--ua-regex-file`.
+    pub ua_regex_file: Option<PathBuf>,
+    /// As `--catalogue`.
+    pub catalogue: Option<PathBuf>,
+    /// As `--ip-ranges`.
+    pub ip_ranges: Option<PathBuf>,
+    /// As `--rdns`.
+    pub rdns: Option<PathBuf>,
+    /// As `--lock-file`.
+    pub lock_file: Option<PathBuf>,
+}
+
+/// One `[[site]]`: hosts that are limited alike.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Site {
+    /// The host names; the first one is the site of this site's `logs` where a line does not say.
+    pub hosts: Vec<String>,
+    /// Logs of this site.
+    pub logs: Vec<PathBuf>,
+    /// IANA name, for hours of the week and days.
+    pub time_zone: Option<String>,
+    /// Share of requests that the CDN answers, 0 to 1.
+    pub cdn_hit_ratio: Option<f64>,
+    /// Requests that the CDN answered ...
+    pub cdn_hits: Option<u64>,
+    /// ... of so many.
+    pub cdn_total: Option<u64>,
+    /// `Crawl-delay` of robots.txt.
+    pub crawl_delay_seconds: Option<f64>,
+    /// Most requests per minute for each bot.
+    pub operator_max_rpm: Option<u64>,
+    /// Most requests per minute for all bots together.
+    pub operator_max_rpm_all_bots: Option<u64>,
+    /// Quotas that the operator published.
+    pub published: Published,
+    /// Connections that the gateway allows.
+    pub gateway_concurrency: Option<u64>,
+    /// Age of the account that crawls, in days.
+    pub account_age_days: Option<u64>,
+    /// Categories whose ceilings are applied.
+    pub enforce: Vec<String>,
+    /// Requests per hour that the way out allows, over all hosts.
+    pub egress_per_hour: Option<u64>,
+    /// Requests per hour and credential.
+    pub credential_per_hour: Option<u64>,
+    /// Requests per day and identity.
+    pub identity_per_day: Option<u64>,
+    /// Ceilings that are set by hand: key of the manifest, value.
+    pub pinned: BTreeMap<String, u64>,
+}
+
+/// `published` of a site.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Published {
+    /// Requests per minute.
+    pub per_minute: Option<u64>,
+    /// Requests per hour.
+    pub per_hour: Option<u64>,
+    /// Requests per day.
+    pub per_day: Option<u64>,
+    /// Requests at once.
+    pub at_once: Option<u64>,
+    /// Connections.
+    pub connections: Option<u64>,
+}
+
+impl File {
+    /// Reads the file that was named, or the one in the current folder if there is one.
+    ///
+    /// # Errors
+    /// A named file that cannot be read, or any text that is no such configuration (usage), with the line.
+    pub fn read(named: Option<&Path>) -> Result<Self, Error> {
+        let path = named.unwrap_or(Path::new(FILE_NAME));
+        let text = match fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(e) if named.is_none() && e.kind() == std::io::ErrorKind::NotFound => return Ok(Self::default()),
+            Err(e) => {
+                return Err(Error::usage(path.display(), "cannot read this configuration").cause(e));
+            }
+        };
+        Self::parse(&text, path)
+    }
+
+    fn parse(text: &str, path: &Path) -> Result<Self, Error> {
+        let file: Self = toml::from_str(text).map_err(|e| {
+            let line = e.span().map_or(1, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
+            let cause = e.message().to_owned();
+            let error = Error::usage(format_args!("{}:{line}", path.display()), "is no valid configuration").cause(&cause);
+            match nearest_field(&cause) {
+                Some(field) => error.hint(format_args!("did you mean `{field}`?")),
+                None => error.hint("the keys are listed in README, section Configuration"),
+            }
+        })?;
+        for (i, site) in file.site.iter().enumerate() {
+            let place = || format!("{}: [[site]] number {}", path.display(), i + 1);
+            if site.hosts.is_empty() {
+                return Err(Error::usage(place(), "has no `hosts`").hint("add hosts = [\"www.example.com\"]"));
+            }
+            if site.cdn_hit_ratio.is_some_and(|r| !(0.0..=1.0).contains(&r)) {
+                return Err(Error::usage(place(), "cdn_hit_ratio is no share").cause("expected 0 to 1"));
+            }
+            if site.crawl_delay_seconds.is_some_and(|d| !(0.0..=86_400.0).contains(&d)) {
+                return Err(Error::usage(place(), "crawl_delay_seconds is out of range").cause("expected 0 to 86400"));
+            }
+            if let Some(zone) = &site.time_zone
+                && zone.parse::<chrono_tz::Tz>().is_err()
+            {
+                return Err(Error::usage(place(), format_args!("time_zone {zone:?} is unknown"))
+                    .hint("use an IANA name, as Europe/Berlin"));
+            }
+        }
+        Ok(file)
+    }
+
+    /// What is configured for a host.
+    #[must_use]
+    pub fn site_of(&self, host: &str) -> Option<&Site> {
+        self.site.iter().find(|s| s.hosts.iter().any(|h| h.eq_ignore_ascii_case(host)))
+    }
+}
+
+/// From "unknown field `x`, expected one of `a`, `b`": the nearest of those that are expected.
+fn nearest_field(message: &str) -> Option<String> {
+    let mut quoted = message.split('`').skip(1).step_by(2);
+    let wrong = quoted.next().filter(|_| message.starts_with("unknown field"))?;
+    nearest(wrong, quoted)
+}
+
+/// The candidate that needs the fewest changes, if that is at most a third of the word.
+#[must_use]
+pub fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<String> {
+    candidates
+        .map(|c| (distance(word.as_bytes(), c.as_bytes()), c))
+        .min()
+        .filter(|(d, c)| *d * 3 <= word.len().max(c.len()))
+        .map(|(_, c)| c.to_owned())
+}
+
+/// Levenshtein's distance, case ignored.
+fn distance(a: &[u8], b: &[u8]) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.iter().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let change = diagonal + usize::from(!x.eq_ignore_ascii_case(y));
+            diagonal = row[j + 1];
+            row[j + 1] = change.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+/// Time of the run: `--now`, else the clock.
+///
+/// # Errors
+/// No RFC 3339 (usage).
+pub fn now(given: Option<&str>) -> Result<DateTime<Utc>, Error> {
+    match given {
+        None => {
+            let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+            Ok(DateTime::from_timestamp(i64::try_from(since.as_secs()).unwrap_or(0), 0).unwrap_or_default())
+        }
+        Some(text) => time("--now", text),
+    }
+}
+
+/// A time (RFC 3339) or a date (its midnight, UTC).
+///
+/// # Errors
+/// Anything else (usage), naming the flag.
+pub fn time(flag: &str, text: &str) -> Result<DateTime<Utc>, Error> {
+    if let Ok(date) = NaiveDate::parse_from_str(text, "%Y-%m-%d") {
+        return Ok(date.and_time(chrono::NaiveTime::MIN).and_utc());
+    }
+    DateTime::parse_from_rfc3339(text).map(|t| t.with_timezone(&Utc)).map_err(|e| {
+        Error::usage(flag, format_args!("cannot read {text:?} as a time"))
+            .cause(e)
+            .hint("write 2026-03-10 or 2026-03-10T06:25:14Z")
+    })
+}
+
+/// A span as 90m, 24h, 7d, 45s, in seconds.
+///
+/// # Errors
+/// Anything else (usage), naming the flag.
+pub fn span(flag: &str, text: &str) -> Result<i64, Error> {
+    let wrong = || {
+        Error::usage(flag, format_args!("cannot read {text:?} as a span")).hint("write a number and s, m, h, d or w: 24h")
+    };
+    let unit = text.chars().last().ok_or_else(wrong)?;
+    let number: i64 = text[..text.len() - unit.len_utf8()].parse().map_err(|_| wrong())?;
+    let seconds = match unit {
+        's' => 1,
+        'm' => 60,
+        'h' => 3600,
+        'd' => 86_400,
+        'w' => 604_800,
+        _ => return Err(wrong()),
+    };
+    number.checked_mul(seconds).filter(|s| *s > 0).ok_or_else(wrong)
+}
+
+/// What the line parser needs to know.
+///
+/// # Errors
+/// An unknown format or zone (usage).
+pub fn parser_options(arguments: &ReadingArguments, now: DateTime<Utc>) -> Result<ParserOptions, Error> {
+    let format = match arguments.log_format.as_str() {
+        "auto" => None,
+        name => Some(Format::ALL.into_iter().find(|f| f.name() == name).ok_or_else(|| {
+            let names = std::iter::once("auto").chain(Format::ALL.into_iter().map(Format::name));
+            let error = Error::usage("--log-format", format_args!("{name:?} is no known format"));
+            match nearest(name, names) {
+                Some(near) => error.hint(format_args!("did you mean {near}?")),
+                None => error.hint("one of auto, combined, common, vhost_combined, vhost_common"),
+            }
+        })?),
+    };
+    if arguments.max_line_bytes < 1024 {
+        return Err(Error::usage("--max-line-bytes", format_args!("{} is too small", arguments.max_line_bytes))
+            .cause("expected at least 1024"));
+    }
+    Ok(ParserOptions {
+        now: Some(now.timestamp()),
+        assume_zone_seconds: zone_seconds(&arguments.assume_zone)?,
+        max_line_bytes: arguments.max_line_bytes,
+        format,
+    })
+}
+
+fn zone_seconds(text: &str) -> Result<i32, Error> {
+    let wrong = || {
+        Error::usage("--assume-zone", format_args!("cannot read {text:?} as an offset")).hint("write +0100 or -0330")
+    };
+    let (sign, digits) = match text.split_at_checked(1) {
+        Some(("+", digits)) => (1, digits),
+        Some(("-", digits)) => (-1, digits),
+        _ => return Err(wrong()),
+    };
+    let digits = digits.replace(':', "");
+    if digits.len() != 4 || !digits.bytes().all(|b| b.is_ascii_digit()) {
+        return Err(wrong());
+    }
+    let (hours, minutes): (i32, i32) =
+        (digits[..2].parse().map_err(|_| wrong())?, digits[2..].parse().map_err(|_| wrong())?);
+    if hours > 14 || minutes > 59 {
+        return Err(wrong());
+    }
+    Ok(sign * (hours * 3600 + minutes * 60))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_misspelt_key_is_named_with_its_line_and_the_nearest_one() {
+        let e = File::parse("[paths]\nlogs = []\n\n[[site]]\nhosts = [\"a\"]\ntimezone = \"UTC\"\n", Path::new("c.toml"))
+            .unwrap_err();
+        assert_eq!(e.exit().code(), 2);
+        assert!(e.to_string().starts_with("c.toml:6: is no valid configuration: unknown field `timezone`"), "{e}");
+        assert_eq!(e.remedy(), Some("did you mean `time_zone`?"));
+    }
+
+    #[test]
+    fn values_out_of_range_are_refused() {
+        for (text, what) in [
+            ("[[site]]\n", "no `hosts`"),
+            ("[[site]]\nhosts=[\"a\"]\ncdn_hit_ratio=80.0\n", "cdn_hit_ratio"),
+            ("[[site]]\nhosts=[\"a\"]\ntime_zone=\"Berlin\"\n", "time_zone"),
+            ("[[site]]\nhosts=[\"a\"]\ncrawl_delay_seconds=-1.0\n", "crawl_delay_seconds"),
+        ] {
+            let e = File::parse(text, Path::new("c.toml")).unwrap_err();
+            assert!(e.to_string().contains(what), "{e}");
+        }
+        let file = File::parse("[[site]]\nhosts=[\"a.example\"]\n", Path::new("c.toml")).unwrap();
+        assert!(file.site_of("A.example").is_some());
+    }
+
+    #[test]
+    fn times_spans_and_zones_are_read_or_refused_with_a_remedy() {
+        assert_eq!(time("--since", "2026-03-10").unwrap().timestamp(), 1_773_100_800);
+        assert_eq!(time("--since", "2026-03-10T01:00:00+01:00").unwrap().timestamp(), 1_773_100_800);
+        assert!(time("--since", "yesterday").unwrap_err().remedy().is_some());
+        assert_eq!(span("--last", "24h").unwrap(), 86_400);
+        for wrong in ["", "h", "24", "-1h", "24x", "9999999999999999d"] {
+            assert_eq!(span("--last", wrong).unwrap_err().exit().code(), 2, "{wrong}");
+        }
+        assert_eq!(zone_seconds("-0330").unwrap(), -12_600);
+        for wrong in ["", "0100", "+1", "+9900", "+0x00", "UTC"] {
+            assert_eq!(zone_seconds(wrong).unwrap_err().exit().code(), 2, "{wrong}");
+        }
+    }
+}

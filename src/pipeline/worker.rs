@@ -1,0 +1,277 @@
+//! What one thread does with one block: lines to records, records to hits, hits to tallies.
+//!
+//! Nothing is shared here but what is only read. Example: a block of 4,000 lines adds 4,000 lines to one accumulator.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::atomic::Ordering;
+
+use super::Pipeline;
+use crate::bot::cache::UserAgentCache;
+use crate::bot::patterns::PatternFile;
+use crate::bot::{BotId, Who, names};
+use crate::format::escape::{printable, unescape};
+use crate::format::{Flags, Line, Parser, Record, client, request, tail};
+use crate::tally::GroupBy;
+use crate::tally::distinct::stable_hash;
+use crate::tally::fold::Tally;
+use crate::tally::hit::{Asker, Hit};
+use crate::tally::lines::LineTally;
+use crate::tally::matched::MatchedTally;
+use crate::tally::table::Verification;
+use crate::url;
+
+/// What was counted of some blocks of one source.
+#[derive(Debug)]
+pub(super) struct Accumulator {
+    pub(super) lines: LineTally,
+    pub(super) all: Tally,
+    pub(super) window: Option<Tally>,
+    pub(super) grouped: Option<Tally>,
+    pub(super) matched: Option<MatchedTally>,
+}
+
+
+/// What a thread knows of a User-Agent.
+#[derive(Debug)]
+struct UserAgent {
+    who: u32,
+    bot: Option<BotId>,
+    is_bot: bool,
+    variant: u8,
+    hash: Option<u64>,
+    /// Names under which the view counts it.
+    grouped: Box<[u32]>,
+    first_match: Option<u32>,
+}
+
+impl Accumulator {
+    pub(super) fn new(pipeline: &Pipeline<'_>, host: &[u8]) -> Self {
+        let tally = || Tally::new(host);
+        let patterns = pipeline.view.and_then(|v| v.patterns.as_ref()).map_or(0, PatternFile::count);
+        Self {
+            lines: LineTally { first_match: vec![0; patterns], ..LineTally::default() },
+            all: tally(),
+            window: pipeline.view.filter(|v| v.filters()).map(|_| tally()),
+            grouped: pipeline.view.filter(|v| v.regroups()).map(|_| tally()),
+            matched: pipeline.view.filter(|v| v.regroups()).map(|_| MatchedTally::default()),
+        }
+    }
+
+    pub(super) fn merge(&mut self, other: Self) {
+        self.lines.merge(other.lines);
+        self.all.merge(other.all);
+        if let (Some(a), Some(b)) = (&mut self.window, other.window) {
+            a.merge(b);
+        }
+        if let (Some(a), Some(b)) = (&mut self.grouped, other.grouped) {
+            a.merge(b);
+        }
+        if let (Some(a), Some(b)) = (&mut self.matched, other.matched) {
+            a.merge(&b);
+        }
+    }
+}
+
+/// One thread's own state.
+pub(super) struct Worker<'a> {
+    pipeline: &'a Pipeline<'a>,
+    parser: Parser,
+    user_agents: UserAgentCache<UserAgent>,
+    not_logged: UserAgent,
+    verdicts: HashMap<(u32, Vec<u8>), Verification>,
+    pub(super) buffer: Vec<u8>,
+}
+
+/// Verdicts remembered per thread.
+const MAX_VERDICTS: usize = 1 << 16;
+
+impl<'a> Worker<'a> {
+    pub(super) fn new(pipeline: &'a Pipeline<'a>, seed: u64) -> Self {
+        Self {
+            pipeline,
+            parser: Parser::new(pipeline.parser.clone()),
+            user_agents: UserAgentCache::new(seed),
+            not_logged: resolve(pipeline, None),
+            verdicts: HashMap::new(),
+            buffer: Vec::new(),
+        }
+    }
+
+    pub(super) fn block(&mut self, accumulator: &mut Accumulator, number: u64, lines: &[u8]) {
+        let Self { pipeline, parser, user_agents, not_logged, verdicts, .. } = self;
+        if number == 0 { parser.begin_source() } else { parser.continue_source() }
+        accumulator.lines.begin_block(number);
+        let mut count = 0;
+        parser.block(lines, |entry| {
+            count += 1;
+            accumulator.lines.line(&entry.outcome, entry.leading_nul);
+            let Line::Record(record) = &entry.outcome else { return };
+            let user_agent = match record.user_agent {
+                Some(text) => user_agents.get(text, |t| resolve(pipeline, Some(t))),
+                None => not_logged,
+            };
+            hit(pipeline, accumulator, verdicts, record, user_agent);
+        });
+        accumulator.lines.end_block();
+        pipeline.progress.lines.fetch_add(count, Ordering::Relaxed);
+    }
+}
+
+/// Counts one record in every tally that wants it.
+fn hit(
+    pipeline: &Pipeline<'_>,
+    accumulator: &mut Accumulator,
+    verdicts: &mut HashMap<(u32, Vec<u8>), Verification>,
+    record: &Record<'_>,
+    user_agent: &UserAgent,
+) {
+    let in_window = pipeline.view.is_none_or(|v| v.keeps(record.epoch));
+    if !in_window {
+        accumulator.lines.filtered += 1;
+    }
+    let counts_as_bot = if pipeline.view.is_some_and(|v| v.patterns.is_some()) {
+        !user_agent.grouped.is_empty()
+    } else {
+        user_agent.is_bot
+    };
+    let is_counted_bot = in_window && counts_as_bot;
+    if is_counted_bot {
+        accumulator.lines.bot_records += 1;
+        if let Some(first) = user_agent.first_match {
+            accumulator.lines.first_match[first as usize] += 1;
+        }
+    }
+    if record.flags.contains(Flags::FUTURE) || record.flags.contains(Flags::ANCIENT) {
+        return;
+    }
+    let verification = verdict(pipeline, verdicts, record, user_agent);
+    let target = request::target(record.request);
+    let hit = Hit {
+        host: record.host,
+        epoch: record.epoch,
+        status: record.status,
+        bytes: record.bytes.unwrap_or(0),
+        latency_us: if record.tail.is_empty() { None } else { tail::latency_us(record.tail) },
+        cached: !record.tail.is_empty() && tail::cached(record.tail),
+        is_static: target.is_some_and(url::is_static),
+        target,
+        user_agent: record.user_agent,
+        network: if verification == Verification::Failed { network(pipeline, record) } else { None },
+    };
+    let mut asker = Asker {
+        who: user_agent.who,
+        is_bot: user_agent.is_bot,
+        variant: user_agent.variant,
+        verification,
+        user_agent_hash: user_agent.hash,
+    };
+    accumulator.all.add(&hit, &asker);
+    if !in_window {
+        return;
+    }
+    if let Some(window) = &mut accumulator.window {
+        window.add(&hit, &asker);
+    }
+    if is_counted_bot && let Some(matched) = &mut accumulator.matched {
+        matched.add(record.status, target);
+    }
+    if let Some(grouped) = &mut accumulator.grouped {
+        asker.is_bot = true;
+        for who in &user_agent.grouped {
+            asker.who = *who;
+            grouped.add(&hit, &asker);
+        }
+    }
+}
+
+fn client_address(pipeline: &Pipeline<'_>, record: &Record<'_>) -> Option<IpAddr> {
+    client::address(client::chosen(record, pipeline.client))
+}
+
+fn network(pipeline: &Pipeline<'_>, record: &Record<'_>) -> Option<ipnet::IpNet> {
+    let address = client_address(pipeline, record)?;
+    let bits = if address.is_ipv4() { 24 } else { 48 };
+    ipnet::IpNet::new(address, bits).ok().map(|net| net.trunc())
+}
+
+/// The verdict on a claim; looked up only for bots that can be checked with what was given.
+fn verdict(
+    pipeline: &Pipeline<'_>,
+    verdicts: &mut HashMap<(u32, Vec<u8>), Verification>,
+    record: &Record<'_>,
+    user_agent: &UserAgent,
+) -> Verification {
+    let Some(bot) = user_agent.bot.filter(|bot| pipeline.verifier.can_check(*bot)) else {
+        return Verification::NotCheckable;
+    };
+    let key = (bot.0, client::chosen(record, pipeline.client).to_vec());
+    if let Some(known) = verdicts.get(&key) {
+        return *known;
+    }
+    let verdict = pipeline.verifier.verdict(bot, client::address(&key.1));
+    if verdicts.len() >= MAX_VERDICTS {
+        verdicts.clear();
+    }
+    verdicts.insert(key, verdict);
+    verdict
+}
+
+/// Everything that depends on the User-Agent alone.
+fn resolve(pipeline: &Pipeline<'_>, raw: Option<&[u8]>) -> UserAgent {
+    let text = raw.map(unescape);
+    let text = text.as_deref();
+    let who = pipeline.matcher.classify(text);
+    let catalogue = pipeline.matcher.catalogue();
+    let (number, bot) = match &who {
+        Who::People => (names::PEOPLE, None),
+        Who::OtherClient => (names::OTHER_CLIENT, None),
+        Who::NoUserAgent => (names::NO_USER_AGENT, None),
+        Who::UserAgentNotLogged => (names::USER_AGENT_NOT_LOGGED, None),
+        Who::Known(id) => (names::KNOWN + id.0, Some(*id)),
+        Who::Declared(name) => (pipeline.names.number(name), None),
+    };
+    let variant = match bot.zip(text).and_then(|(bot, t)| pipeline.matcher.variant(bot, t)) {
+        Some("smartphone") => 1,
+        Some("desktop") => 2,
+        _ => 0,
+    };
+    let (mut grouped, mut first_match) = (Vec::new(), None);
+    if let Some(view) = pipeline.view
+        && view.regroups()
+    {
+        let empty = text.unwrap_or_default();
+        let matches: Vec<usize> = match &view.patterns {
+            // A line without the field matches no pattern.
+            Some(patterns) if text.is_some() => patterns.matches(empty),
+            _ => Vec::new(),
+        };
+        first_match = matches.first().and_then(|m| u32::try_from(*m).ok());
+        let is_bot = if view.patterns.is_some() { !matches.is_empty() } else { who.is_bot() };
+        if is_bot {
+            match view.group_by {
+                GroupBy::Pattern => {
+                    let texts = view.patterns.as_ref();
+                    grouped.extend(matches.iter().filter_map(|m| texts.map(|p| pipeline.names.number(&p.texts()[*m]))));
+                }
+                GroupBy::UserAgent => {
+                    grouped.push(pipeline.names.number(&printable(empty)));
+                }
+                GroupBy::Bot if who.is_bot() => grouped.push(number),
+                GroupBy::Bot => {
+                    let token = view.patterns.as_ref().and_then(|p| p.product_token_around(empty));
+                    grouped.push(pipeline.names.number(token.as_deref().unwrap_or("(no-token)")));
+                }
+            }
+        }
+    }
+    UserAgent {
+        who: number,
+        bot,
+        is_bot: who.is_bot(),
+        variant,
+        hash: text.map(stable_hash),
+        grouped: grouped.into(),
+        first_match,
+    }
+}
