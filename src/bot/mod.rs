@@ -13,9 +13,8 @@ mod declared;
 mod explain;
 mod matcher;
 pub mod patterns;
-
 mod text;
-
+pub mod verify;
 mod who;
 
 pub use catalogue::{BotId, BotInfo, CATEGORIES, Catalogue, MatchKind, Method, Row};
