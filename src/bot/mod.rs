@@ -15,9 +15,8 @@ mod explain;
 mod matcher;
 pub mod names;
 pub mod patterns;
-
 mod text;
-
+pub mod verify;
 mod who;
 
 pub use catalogue::{BotId, BotInfo, CATEGORIES, Catalogue, MatchKind, Method, Row};

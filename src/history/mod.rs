@@ -1,1 +1,20 @@
-//! (under construction)
+//! The history: a folder of parquet parts that are replaced, never appended to, so that nothing is counted twice.
+//!
+//! A part belongs to one source and one UTC date: `minutes/date=2026-03-10/5d1f0a3c9be27744.parquet`. The part of the
+//! table `sources` is written last and names its siblings; what nothing names does not exist. Totals are sums over
+//! parts.
+
+pub mod batch;
+pub mod known;
+pub mod merge;
+pub mod part;
+pub mod read;
+pub mod rows;
+pub mod run;
+pub mod schema;
+pub mod settings;
+pub mod source_row;
+pub mod write;
+
+#[cfg(test)]
+mod tests;

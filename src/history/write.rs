@@ -1,0 +1,131 @@
+//! Writes the parts of one source, its `sources` row last.
+//!
+//! Until the row is renamed into place, nobody reads the new parts (they are not named, or their hash is another one);
+//! afterwards the parts of an older age of the same source that are named no more are removed. Killed at any instant, the
+//! next run over the same log leaves the same bytes.
+//!
+//! Example: a log of two dates becomes eight parts and one row.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use arrow::array::RecordBatch;
+
+use crate::error::Error;
+use crate::file;
+use crate::history::batch;
+use crate::history::part::{self, PartPath, ROW_GROUP_ROWS};
+use crate::history::schema::Table;
+use crate::history::source_row::{PartName, SourceEntry, SourceRow};
+use crate::tally::table::{DayTables, SourceTables};
+
+/// What was written for a source.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Written {
+    /// Its row, with the parts that it names.
+    pub row: SourceRow,
+    /// The part that holds the row.
+    pub sources_part: PathBuf,
+    /// Bytes of all parts.
+    pub bytes: u64,
+    /// Parts of an older age of this source, or of sources that it replaces, which were removed.
+    pub removed: Vec<PathBuf>,
+}
+
+/// Writes all parts of a source whole. The history is created when it is not there.
+///
+/// # Errors
+///
+/// A count beyond 2^63-1, or a part that cannot be written (exit 5). The source's former row is then still in place.
+pub fn write_source(history: &Path, entry: SourceEntry, tables: &SourceTables) -> Result<Written, Error> {
+    let content = Some(entry.identity.content);
+    let mut parts = Vec::new();
+    for day in &tables.days {
+        debug_assert!(day.series.is_sorted_by(|a, b| a.key() < b.key()), "series are sorted and distinct");
+        let at = |table| PartPath { table, date: day.date, name: entry.source.clone() };
+        let mut write =
+            |table,
+             rows: usize,
+             make: &dyn Fn(&str, std::ops::Range<usize>) -> Result<RecordBatch, Error>| {
+                if rows == 0 {
+                    return Ok(());
+                }
+                let part = at(table);
+                let place = part.to_string();
+                let batches = chunks(rows).map(|range| make(&place, range));
+                parts.push(part::write(history, &part, content, batches)?);
+                Ok::<_, Error>(())
+            };
+        let (source, day): (&str, &DayTables) = (&entry.source, day);
+        write(Table::Minutes, day.minutes.len(), &|place, r| {
+            batch::minutes(place, source, day, &day.minutes[r])
+        })?;
+        write(Table::Status, day.status.len(), &|place, r| {
+            batch::status(place, source, day, &day.status[r])
+        })?;
+        write(Table::Waste, day.waste.len(), &|place, r| batch::waste(place, source, day, &day.waste[r]))?;
+        write(Table::Bots, day.bots.len(), &|place, r| batch::bots(place, source, day, &day.bots[r]))?;
+    }
+
+    let row = SourceRow::new(entry, tables, parts);
+    let part = PartPath { table: Table::Sources, date: row.date(), name: row.entry.source.clone() };
+    let place = part.to_string();
+    let written = part::write(history, &part, content, std::iter::once_with(|| batch::source(&place, &row)))?;
+    let removed = remove_unnamed(history, &row)?;
+    let bytes = written.bytes + row.parts.iter().map(|p| p.bytes).sum::<u64>();
+    Ok(Written { sources_part: part.below(history), bytes, removed, row })
+}
+
+/// Ranges of one row group each.
+fn chunks(rows: usize) -> impl Iterator<Item = std::ops::Range<usize>> {
+    (0..rows).step_by(ROW_GROUP_ROWS).map(move |from| from..(from + ROW_GROUP_ROWS).min(rows))
+}
+
+/// Removes the parts that carry this source's name, or that of a source that it replaces, and that its row does not
+/// name. Rows go before parts, so that no row ever names a part that is gone.
+///
+/// # Errors
+///
+/// A folder that cannot be listed, or a part that cannot be removed (exit 5).
+pub fn remove_unnamed(history: &Path, row: &SourceRow) -> Result<Vec<PathBuf>, Error> {
+    let own = PartPath { table: Table::Sources, date: row.date(), name: row.entry.source.clone() };
+    let mut keep: BTreeSet<PathBuf> = row.parts.iter().map(|p: &PartName| history.join(&p.path)).collect();
+    keep.insert(own.below(history));
+    let names: Vec<String> = std::iter::once(&row.entry.source)
+        .chain(&row.entry.replaces)
+        .map(|name| format!("{name}.parquet"))
+        .collect();
+    let mut removed = Vec::new();
+    for table in std::iter::once(Table::Sources).chain(Table::OF_SOURCE) {
+        for folder in date_folders(history, table)?.into_values() {
+            for path in names.iter().map(|name| folder.join(name)) {
+                if !keep.contains(&path) && path.symlink_metadata().is_ok() && file::remove(&path)? {
+                    removed.push(path);
+                }
+            }
+        }
+    }
+    Ok(removed)
+}
+
+/// The folders of a table by date. A table that is not there has none.
+pub(super) fn date_folders(
+    history: &Path,
+    table: Table,
+) -> Result<std::collections::BTreeMap<i32, PathBuf>, Error> {
+    let folder = history.join(table.name());
+    let cannot = |e: std::io::Error| Error::runtime(folder.display(), "cannot list this folder").cause(e);
+    let entries = match std::fs::read_dir(&folder) {
+        Ok(entries) => entries,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(std::collections::BTreeMap::new()),
+        Err(e) => return Err(cannot(e)),
+    };
+    let mut folders = std::collections::BTreeMap::new();
+    for entry in entries {
+        let entry = entry.map_err(cannot)?;
+        if let Some(date) = entry.file_name().to_str().and_then(part::date_of_folder) {
+            folders.insert(date, entry.path());
+        }
+    }
+    Ok(folders)
+}
