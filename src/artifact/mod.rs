@@ -1,1 +1,11 @@
-//! (under construction)
+//! Where a run puts what it found: dated folder, checksums, newest manifest, and the lock that keeps two runs apart.
+//! Not what the files hold, and not the history, which needs no lock.
+//!
+//! Example: a run at 02:00:07 UTC writes `crawl-artifacts/2026-03-11/baseline_020007.json`.
+
+mod checksums;
+mod lock;
+mod output;
+
+pub use lock::{ANOTHER_RUN, IfLocked, RunLock};
+pub use output::{Artifact, DatedFolder, OutputFolder};
