@@ -22,7 +22,7 @@ use crate::format::ParserOptions;
 use crate::format::client::ClientChoice;
 use crate::source::compression::Compression;
 use crate::source::discover::LogFile;
-use crate::source::identity::{BLOCK_BYTES, BlockDigests, Digester, Digests};
+use crate::source::identity::{BLOCK_BYTES, BlockDigests, Digester, Digests, HEAD_BYTES};
 use crate::source::plain::PlainFile;
 use crate::source::stream::{BlockShape, Damage, Stream};
 use crate::tally::GroupBy;
@@ -352,7 +352,7 @@ impl Run<'_> {
                 return Ok(());
             }
         };
-        let mut head = vec![0; crate::source::identity::HEAD_BYTES];
+        let mut head = vec![0; HEAD_BYTES];
         let plain_file = metadata.is_file();
         let read = if plain_file { std::os::unix::fs::FileExt::read_at(&file, &mut head, 0) } else { Ok(0) };
         match read {
@@ -433,21 +433,19 @@ impl Run<'_> {
             self.stopped()?;
             let mut buffer = lock(&self.shared).free.pop().unwrap_or_default();
             let Some(shape) = stream.next_block(&mut buffer) else { break };
-            let BlockShape { raw_start, raw_len, lines_start, mut lines_end, last } = shape;
-            let raw = &buffer[raw_start..raw_start + raw_len];
-            digester
-                .get_or_insert_with(|| {
-                    let head = &raw[..raw.len().min(crate::source::identity::HEAD_BYTES)];
-                    Digester::new((self.pipeline.checkpoints)(head))
-                })
-                .update(raw);
+            let BlockShape { lines_start, mut lines_end, last } = shape;
             self.pipeline.progress.bytes.fetch_add(stream.take_bytes_read(), Ordering::Relaxed);
-            if last && self.pipeline.live && stream.damage().is_none() {
-                let whole = memchr::memrchr(b'\n', &buffer[lines_start..lines_end]).map_or(lines_start, |i| lines_start + i + 1);
-                deferred = lines_end - whole;
-                lines_end = whole;
-            } else if last && stream.damage().is_some() {
+            if last {
+                if self.pipeline.live && stream.damage().is_none() {
+                    lines_end = whole_lines(&buffer, lines_start, lines_end);
+                }
                 deferred = buffer.len() - lines_end;
+            }
+            let counted = &buffer[..lines_end];
+            if !counted.is_empty() {
+                digester
+                    .get_or_insert_with(|| Digester::new((self.pipeline.checkpoints)(beginning(counted))))
+                    .update(counted);
             }
             let block = ReadyBlock { source, number, buffer, lines: (lines_start, lines_end) };
             number += 1;
@@ -507,23 +505,25 @@ impl Run<'_> {
         let mut buffer = std::mem::take(&mut worker.buffer);
         match file.read_block(number, self.pipeline.parser.max_line_bytes, &mut buffer) {
             Ok(block) => {
-                let own = &buffer[block.own.0..block.own.1];
-                let digests = BlockDigests::of_block(number * BLOCK_BYTES as u64, own, checkpoints);
                 let (start, mut end) = block.lines;
+                let mut own = block.own;
+                let at_end = number + 1 == file.blocks() || !block.terminated;
+                let grew = at_end && file.file().metadata().is_ok_and(|m| m.len() != file.length());
+                let live = at_end && (self.pipeline.live || grew);
                 let mut deferred = 0;
-                let last = number + 1 == file.blocks();
-                let grew = last && file.file().metadata().is_ok_and(|m| m.len() != file.length());
-                let live = self.pipeline.live || grew;
                 if !block.terminated && live {
-                    let whole = memchr::memrchr(b'\n', &buffer[start..end]).map_or(start, |i| start + i + 1);
+                    let whole = whole_lines(&buffer, start, end);
                     deferred = end - whole;
                     end = whole;
+                    own.1 = own.1.min(whole.max(own.0));
                 }
+                let own = &buffer[own.0..own.1];
+                let digests = BlockDigests::of_block(number * BLOCK_BYTES as u64, own, checkpoints);
                 {
                     let mut state = lock(&self.sources[source].state);
                     state.block_digests.push(digests);
                     state.deferred_bytes += deferred as u64;
-                    state.live |= last && live;
+                    state.live |= live;
                 }
                 if start < end {
                     self.count(worker, source, number, &buffer[start..end]);
@@ -561,10 +561,10 @@ impl Run<'_> {
         for other in accumulators {
             whole.merge(other);
         }
-        let mut damage = state.damage;
+        let damage = state.damage;
         let digests = match state.digests {
             Some(digests) => digests,
-            None => contiguous(state.block_digests, &mut damage)?,
+            None => contiguous(state.block_digests, &damage)?,
         };
         self.pipeline.progress.sources.fetch_add(1, Ordering::Relaxed);
         (self.finished)(
@@ -595,11 +595,22 @@ fn shorter(e: &std::io::Error) -> String {
     }
 }
 
-/// The digests of the blocks up to the first one that could not be read.
-fn contiguous(mut blocks: Vec<BlockDigests>, damage: &mut Option<Damage>) -> Result<Digests, Error> {
+/// The digests of the blocks up to the first one that could not be read, or that begins inside a deferred line.
+fn contiguous(mut blocks: Vec<BlockDigests>, damage: &Option<Damage>) -> Result<Digests, Error> {
     if let Some(damage) = damage {
         blocks.retain(|b| b.offset() < damage.at_byte);
     }
+    blocks.sort_by_key(BlockDigests::offset);
+    let cut = blocks.iter().position(|b| b.length() < BLOCK_BYTES as u64).map_or(blocks.len(), |i| i + 1);
+    blocks.truncate(cut);
     Digests::combine(blocks)
 }
 
+/// The end of the last whole line of `buffer[start..end]`.
+fn whole_lines(buffer: &[u8], start: usize, end: usize) -> usize {
+    memchr::memrchr(b'\n', &buffer[start..end]).map_or(start, |i| start + i + 1)
+}
+
+fn beginning(bytes: &[u8]) -> &[u8] {
+    &bytes[..bytes.len().min(HEAD_BYTES)]
+}

@@ -143,6 +143,12 @@ impl BlockDigests {
         self.offset
     }
 
+    /// Bytes of the block.
+    #[must_use]
+    pub fn length(&self) -> u64 {
+        self.length
+    }
+
     fn empty_at(offset: u64, capacity: usize) -> Self {
         Self { offset, length: 0, granules: Vec::with_capacity(capacity), cut: Vec::new(), head: Vec::new() }
     }

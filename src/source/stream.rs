@@ -55,17 +55,14 @@ pub struct Stream {
     damage: Option<Damage>,
 }
 
-/// What [`Stream::next_block`] gives beside the bytes.
+/// Where the lines of a block are in its buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BlockShape {
-    /// Decompressed bytes that were read for this block: `raw_len` bytes at `raw_start` of the buffer are new.
-    pub raw_start: usize,
-    /// See `raw_start`.
-    pub raw_len: usize,
-    /// Whole lines reach up to here in the buffer.
-    pub lines_end: usize,
-    /// The lines begin here in the buffer (behind the end of a line that was too long).
+    /// They begin here: behind the end of a line that was too long.
     pub lines_start: usize,
+    /// They end here. The bytes up to here are those of the stream that count, each in one block; what stands behind is
+    /// carried over into the next block, or left out behind damage.
+    pub lines_end: usize,
     /// Whether nothing follows.
     pub last: bool,
 }
@@ -160,11 +157,11 @@ impl Stream {
         }
         buffer.clear();
         buffer.append(&mut self.carry);
-        let raw_start = buffer.len();
-        buffer.resize(raw_start + BLOCK_BYTES, 0);
-        let raw_len = self.read_some(&mut buffer[raw_start..]);
-        self.offset += raw_len as u64;
-        buffer.truncate(raw_start + raw_len);
+        let carried = buffer.len();
+        buffer.resize(carried + BLOCK_BYTES, 0);
+        let read = self.read_some(&mut buffer[carried..]);
+        self.offset += read as u64;
+        buffer.truncate(carried + read);
 
         let mut lines_start = 0;
         if self.skipping {
@@ -183,7 +180,7 @@ impl Stream {
         };
         if self.ended && self.damage.is_some() {
             lines_end = memchr::memrchr(b'\n', &buffer[lines_start..]).map_or(lines_start, |i| lines_start + i + 1);
-            return Some(BlockShape { raw_start, raw_len, lines_end, lines_start, last: true });
+            return Some(BlockShape { lines_start, lines_end, last: true });
         }
         if !self.ended {
             if buffer.len() - lines_end > self.max_line_bytes {
@@ -194,7 +191,7 @@ impl Stream {
                 self.carry.extend_from_slice(&buffer[lines_end..]);
             }
         }
-        Some(BlockShape { raw_start, raw_len, lines_end, lines_start, last: self.ended })
+        Some(BlockShape { lines_start, lines_end, last: self.ended })
     }
 }
 
@@ -206,7 +203,7 @@ mod tests {
         let mut stream = Stream::open(Box::new(io::Cursor::new(text.to_vec())), Compression::None, max_line_bytes).unwrap();
         let (mut buffer, mut all, mut raw) = (Vec::new(), Vec::new(), Vec::new());
         while let Some(shape) = stream.next_block(&mut buffer) {
-            raw.extend_from_slice(&buffer[shape.raw_start..shape.raw_start + shape.raw_len]);
+            raw.extend_from_slice(&buffer[..shape.lines_end]);
             let lines = &buffer[shape.lines_start..shape.lines_end];
             all.extend(lines.split_inclusive(|b| *b == b'\n').map(<[u8]>::to_vec));
         }

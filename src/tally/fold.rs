@@ -127,6 +127,15 @@ impl Tally {
         flushed.max((self.covered.2 != i64::MIN).then_some(self.covered.2))
     }
 
+    /// URLs as logged that bots got a 4xx or 5xx for, with hits; a URL may come several times.
+    pub fn wasted_by_bots(&self) -> impl Iterator<Item = (&[u8], u64)> {
+        self.waste
+            .entries()
+            .iter()
+            .filter(|e| self.series[e.series as usize].is_bot)
+            .map(|e| (self.waste.text(e), e.hits))
+    }
+
     /// Counts one hit of one asker.
     pub fn add(&mut self, hit: &Hit<'_>, asker: &Asker) {
         let host = match hit.host {

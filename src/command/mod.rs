@@ -1,0 +1,26 @@
+//! One file per command: settings in, exit status out. Only here and in `main.rs` is anything printed.
+//!
+//! Data goes to standard output, everything else to standard error.
+
+pub mod analyze;
+pub mod console;
+pub mod parse;
+pub mod reading;
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+
+use crate::cli::{Cli, Command};
+use crate::error::Error;
+use crate::exit::ExitStatus;
+
+/// Runs the command. `stop` becomes the number of a signal that came.
+///
+/// # Errors
+/// What kept the command from working at all; what it met on the way is printed and in the status.
+pub fn run(cli: Cli, stop: &Arc<AtomicUsize>) -> Result<ExitStatus, Error> {
+    match cli.command {
+        Command::Analyze(arguments) => analyze::run(&arguments, stop),
+        Command::Parse(arguments) => parse::run(&arguments, stop),
+    }
+}

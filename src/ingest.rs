@@ -1,0 +1,335 @@
+//! Logs into the history: read, count, decide what is new, write the parts. The first of the two calls that `analyze`
+//! is made of.
+//!
+//! Nothing is counted twice: identity is decided for all logs of a run at once, by content ([`crate::history::known`]).
+//! Example: `access.log.1` that was read as `access.log` yesterday is the same source, whatever it is called.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use crate::bot::names::{KNOWN, NO_USER_AGENT, Names, OTHER_CLIENT, PEOPLE, USER_AGENT_NOT_LOGGED};
+use crate::bot::{BotId, Catalogue};
+use crate::error::Error;
+use crate::format::escape::printable;
+use crate::history::known::{self, Decision, Skip, Stream, Write};
+use crate::history::read::History;
+use crate::history::settings::Settings;
+use crate::history::source_row::{Identity, SourceEntry};
+use crate::history::write::write_source;
+use crate::pipeline::{Pipeline, SourceCount};
+use crate::source::compression::Compression;
+use crate::source::discover::LogFile;
+use crate::source::stream::Damage;
+use crate::tally::finish::{Finish, Finished, Named, finish};
+use crate::tally::fold::Tally;
+use crate::tally::matched::MatchedTally;
+use crate::tally::table::{Coverage, DayTables, LineCounts, SourceTables};
+use crate::url::{Rules, mask_secrets};
+
+/// The site of records that do not say theirs.
+pub const DEFAULT_HOST: &str = "(default)";
+
+/// Variants of a bot by number, see [`crate::tally::hit::Asker::variant`].
+pub const VARIANTS: [&str; 3] = ["", "smartphone", "desktop"];
+
+/// What is known of one log after it was read.
+#[derive(Debug)]
+pub struct Ingested {
+    /// The log.
+    pub log: LogFile,
+    /// How it was packed.
+    pub compression: Compression,
+    /// The identity of what counts.
+    pub stream: Stream,
+    /// What was done with it.
+    pub decision: Decision,
+    /// Everything that was counted; nothing is filtered here.
+    pub tables: SourceTables,
+    /// Records that a filter left out.
+    pub filtered: u64,
+    /// The rows and coverage of the window that was asked for, where that is not all.
+    pub window: Option<(Vec<DayTables>, Vec<Coverage>)>,
+    /// The rows under the names that were asked for, where those are not the bots'.
+    pub grouped: Option<Vec<DayTables>>,
+    /// What counts as a bot's in the baseline.
+    pub matched: MatchedTally,
+    /// Records of bots in the baseline.
+    pub bot_records: u64,
+    /// Records by the first pattern that they match.
+    pub first_match: Vec<u64>,
+    /// Where reading ended before the end.
+    pub damage: Option<Damage>,
+    /// Bytes behind the last gzip member.
+    pub trailing_garbage: Option<u64>,
+    /// What did not fit under the caps.
+    pub overflow: Vec<String>,
+}
+
+impl Ingested {
+    /// The rows that the baseline is about.
+    #[must_use]
+    pub fn days(&self) -> &[DayTables] {
+        self.window.as_ref().map_or(&self.tables.days, |(days, _)| days)
+    }
+
+    /// The coverage that the baseline is about.
+    #[must_use]
+    pub fn coverage(&self) -> &[Coverage] {
+        self.window.as_ref().map_or(&self.tables.coverage, |(_, coverage)| coverage)
+    }
+
+    /// Lines by kind, as the baseline counts them.
+    #[must_use]
+    pub fn counts(&self) -> LineCounts {
+        let mut counts = self.tables.counts.clone();
+        counts.records -= self.filtered;
+        counts.filtered = self.filtered;
+        counts
+    }
+
+    /// The log of this run that holds all of it and is counted instead.
+    #[must_use]
+    pub fn duplicate_of(&self) -> Option<usize> {
+        match &self.decision {
+            Decision::Skip(Skip::DuplicateOf(other) | Skip::PrefixOfInput(other, _)) => Some(*other),
+            _ => None,
+        }
+    }
+
+    /// The name of its source in the history.
+    #[must_use]
+    pub fn source(&self) -> Option<&str> {
+        match &self.decision {
+            Decision::Write { source, .. } => Some(source),
+            Decision::Skip(Skip::Same(source) | Skip::PrefixOf(source, _)) => Some(source),
+            Decision::Skip(_) => None,
+        }
+    }
+
+    /// What was done with it, in a word.
+    #[must_use]
+    pub fn outcome(&self) -> &'static str {
+        match &self.decision {
+            Decision::Write { why: Write::New, .. } => "new",
+            Decision::Write { why: Write::Grown { .. }, .. } => "grown",
+            Decision::Write { why: Write::Settled, .. } => "settled",
+            Decision::Skip(Skip::Empty) if self.damage.is_some() => "unreadable",
+            Decision::Skip(Skip::Empty) => "empty",
+            Decision::Skip(Skip::Same(_)) => "same",
+            Decision::Skip(Skip::PrefixOf(..)) => "prefix",
+            Decision::Skip(Skip::DuplicateOf(_)) => "duplicate",
+            Decision::Skip(Skip::PrefixOfInput(..)) => "prefix",
+        }
+    }
+}
+
+/// How URLs are keyed and printed.
+pub struct Urls<'a> {
+    /// The canonical form.
+    pub rules: &'a Rules,
+    /// Values that look like secrets stay as logged.
+    pub keep_query_values: bool,
+}
+
+impl Urls<'_> {
+    fn key(&self, target: &[u8], host: &str) -> String {
+        let own = (host != DEFAULT_HOST).then_some(host.as_bytes());
+        self.masked(self.rules.key(target, own))
+    }
+
+    /// A URL as logged, printable, secrets masked.
+    #[must_use]
+    pub fn sample(&self, target: &[u8]) -> String {
+        self.masked(printable(target).into_owned())
+    }
+
+    fn masked(&self, url: String) -> String {
+        if self.keep_query_values { url } else { mask_secrets(&url).into_owned() }
+    }
+}
+
+/// Reads all logs and counts them; decides and writes nothing. One entry per log, in the order of the logs.
+///
+/// # Errors
+/// A signal, or a fault of the reader.
+pub fn read(pipeline: &Pipeline<'_>, logs: &[LogFile], urls: &Urls<'_>) -> Result<Vec<Ingested>, Error> {
+    let slots: Mutex<Vec<Option<Ingested>>> = Mutex::new(logs.iter().map(|_| None).collect());
+    let take = |index: usize, count: SourceCount| {
+        let done = ingested(pipeline, count, urls);
+        if let Some(slot) = slots.lock().unwrap_or_else(PoisonError::into_inner).get_mut(index) {
+            *slot = Some(done);
+        }
+        Ok(())
+    };
+    pipeline.run(logs, &take)?;
+    let slots = slots.into_inner().unwrap_or_else(PoisonError::into_inner);
+    slots
+        .into_iter()
+        .map(|slot| {
+            slot.ok_or_else(|| Error::runtime("reading", "a log was left out").hint("this is a fault of the program"))
+        })
+        .collect()
+}
+
+fn ingested(pipeline: &Pipeline<'_>, count: SourceCount, urls: &Urls<'_>) -> Ingested {
+    let lines = count.lines.finish();
+    // Without patterns, what counts as a bot's follows from the rows.
+    let matched = count.matched.unwrap_or_else(|| of_bots(count.window.as_ref().unwrap_or(&count.all)));
+    let newest = count.all.newest();
+    let finished = |tally: Tally, caps: bool| {
+        let mut finished = finish(
+            tally,
+            &Finish {
+                name: &|who| named(pipeline.matcher.catalogue(), pipeline.names, who),
+                url_key: &|target, host| urls.key(target, host),
+                url_sample: &|target| urls.sample(target),
+                caps,
+            },
+        );
+        if count.live {
+            mark_partial(&mut finished.days, newest);
+        }
+        finished
+    };
+    let Finished { days, coverage, overflow } = finished(count.all, true);
+    let window = count.window.map(|tally| finished(tally, true)).map(|f| (f.days, f.coverage));
+    let grouped = count.grouped.map(|tally| finished(tally, false).days);
+    let mut counts = lines.counts;
+    counts.deferred_bytes = count.deferred_bytes;
+    Ingested {
+        log: count.log,
+        compression: count.compression,
+        stream: Stream { digests: count.digests, live: count.live, damaged: count.damage.is_some() },
+        decision: Decision::Skip(Skip::Empty),
+        tables: SourceTables {
+            counts,
+            formats: lines.formats,
+            flags: lines.flags,
+            coverage,
+            first_date: lines.first_date,
+            first_rejected_lines: lines.first_rejected_lines,
+            days,
+        },
+        filtered: lines.filtered,
+        window,
+        grouped,
+        matched,
+        bot_records: lines.bot_records,
+        first_match: lines.first_match,
+        damage: count.damage,
+        trailing_garbage: count.trailing_garbage,
+        overflow,
+    }
+}
+
+/// The last minute of a log that is still being written is not over.
+fn mark_partial(days: &mut [DayTables], newest: Option<i64>) {
+    let Some(last) = newest.map(|epoch| epoch.div_euclid(60)) else { return };
+    for row in days.iter_mut().flat_map(|d| &mut d.minutes).filter(|m| m.minute == last) {
+        row.partial = true;
+    }
+}
+
+fn of_bots(tally: &Tally) -> MatchedTally {
+    let mut matched = MatchedTally::default();
+    for (target, hits) in tally.wasted_by_bots() {
+        matched.add_waste(target, hits);
+    }
+    matched
+}
+
+/// What a number stands for.
+fn named(catalogue: &Catalogue, names: &Names, who: u32) -> Named {
+    let group = |name: &str| Named { bot: name.to_owned(), family: name.to_owned(), ..Named::default() };
+    match who {
+        PEOPLE => group("(people)"),
+        OTHER_CLIENT => group("(other-client)"),
+        NO_USER_AGENT => group("(no-user-agent)"),
+        USER_AGENT_NOT_LOGGED => group("(user-agent-not-logged)"),
+        _ => match names.name(who) {
+            Some(name) => Named { category: "declared".to_owned(), ..group(&name) },
+            None => {
+                let info = catalogue.info(BotId(who - KNOWN));
+                Named {
+                    bot: info.name.clone(),
+                    family: info.family.clone(),
+                    operator: info.operator.clone(),
+                    category: info.category.clone(),
+                    variants: VARIANTS.map(str::to_owned).to_vec(),
+                }
+            }
+        },
+    }
+}
+
+/// How the history is written.
+pub struct Target<'a> {
+    /// Its folder.
+    pub folder: &'a Path,
+    /// What it held before this run.
+    pub known: &'a History,
+    /// Settings that change what a part holds.
+    pub settings: Settings,
+    /// What is recorded beside them.
+    pub recorded: Vec<(String, String)>,
+    /// Whether a source may be counted again under other settings.
+    pub reclassify: bool,
+}
+
+/// Decides what each log is, and writes the parts of what is new. Without a target, logs are only compared with each
+/// other.
+///
+/// # Errors
+/// Other settings for a known source (usage), before anything is written; a part that cannot be written.
+pub fn store(logs: &mut [Ingested], target: Option<&Target<'_>>) -> Result<(), Error> {
+    let streams: Vec<Stream> = logs.iter().map(|l| l.stream.clone()).collect();
+    let nothing = BTreeMap::new();
+    let known = target.map_or(&nothing, |t| t.known.sources());
+    let mut decisions = known::decide(known, &streams);
+    if let Some(target) = target {
+        for (log, decision) in logs.iter().zip(&mut decisions) {
+            settle_settings(log, decision, target)?;
+        }
+    }
+    for (log, decision) in logs.iter_mut().zip(decisions) {
+        log.decision = decision;
+    }
+    let Some(target) = target else { return Ok(()) };
+    for log in logs.iter() {
+        let Decision::Write { source, replaces, .. } = &log.decision else { continue };
+        let entry = SourceEntry {
+            source: source.clone(),
+            identity: Identity::from(&log.stream.digests),
+            settings: target.settings.clone(),
+            recorded: target.recorded.clone(),
+            replaces: replaces.clone(),
+            clock: None,
+            live: log.stream.live,
+            damaged: log.stream.damaged,
+            overlap_source: None,
+            overflow: log.overflow.clone(),
+        };
+        write_source(target.folder, entry, &log.tables)?;
+    }
+    Ok(())
+}
+
+/// A source that is known must have been counted under the same settings, or be counted again.
+fn settle_settings(log: &Ingested, decision: &mut Decision, target: &Target<'_>) -> Result<(), Error> {
+    let sources = target.known.sources();
+    let known = match &*decision {
+        Decision::Write { why: Write::Grown { from, .. }, .. } => sources.get(from),
+        Decision::Write { source, why: Write::Settled, .. } => sources.get(source),
+        Decision::Skip(Skip::Same(source) | Skip::PrefixOf(source, _)) => sources.get(source),
+        _ => None,
+    };
+    let Some(row) = known else { return Ok(()) };
+    let place = log.log.path.display().to_string();
+    let differs = target.settings.differ_from(&row.entry.settings, &place, target.reclassify)?;
+    if differs && let Decision::Skip(Skip::Same(source)) = &*decision {
+        *decision =
+            Decision::Write { source: source.clone(), replaces: row.entry.replaces.clone(), why: Write::Settled };
+    }
+    Ok(())
+}
