@@ -102,6 +102,12 @@ impl Error {
         self.0.kind
     }
 
+    /// Where it is.
+    #[must_use]
+    pub fn place(&self) -> &str {
+        &self.0.place
+    }
+
     /// The remedy, if there is one.
     #[must_use]
     pub fn remedy(&self) -> Option<&str> {

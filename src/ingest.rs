@@ -255,7 +255,7 @@ fn named(catalogue: &Catalogue, names: &Names, who: u32) -> Named {
                     bot: info.name.clone(),
                     family: info.family.clone(),
                     operator: info.operator.clone(),
-                    category: info.category.clone(),
+                    category: info.category.to_string(),
                     variants: VARIANTS.map(str::to_owned).to_vec(),
                 }
             }

@@ -1,7 +1,7 @@
 //! Reads the access logs of an origin server, measures how fast every bot crawls, and recommends request ceilings.
 //!
 //! The modules in the order of the data: bytes, lines, records, who, counts, history, baseline, ceilings, manifest.
-//! A module uses only those above it.
+//! A module uses only those above it. Nothing but [`command`] prints.
 
 pub mod error;
 pub mod exit;
@@ -11,9 +11,14 @@ pub mod source;
 pub mod url;
 pub mod bot;
 pub mod tally;
+pub mod pipeline;
 pub mod history;
+pub mod ingest;
 pub mod baseline;
 pub mod manifest;
 pub mod ceiling;
 pub mod report;
 pub mod artifact;
+pub mod cli;
+pub mod config;
+pub mod command;

@@ -39,3 +39,8 @@ pub fn write_out(bytes: &[u8]) -> Result<bool, Error> {
         Err(e) => Err(Error::runtime("standard output", "cannot write").cause(e)),
     }
 }
+
+/// Prints finished text on standard error as it is.
+pub fn print_text(text: &str) {
+    let _ = io::stderr().lock().write_all(text.as_bytes());
+}

@@ -9,7 +9,8 @@ use std::sync::atomic::Ordering;
 use super::Pipeline;
 use crate::bot::cache::UserAgentCache;
 use crate::bot::patterns::PatternFile;
-use crate::bot::{BotId, Who, names};
+use crate::bot::verify::network_of;
+use crate::bot::{Who, names};
 use crate::format::escape::{printable, unescape};
 use crate::format::{Flags, Line, Parser, Record, client, request, tail};
 use crate::tally::GroupBy;
@@ -36,7 +37,8 @@ pub(super) struct Accumulator {
 #[derive(Debug)]
 struct UserAgent {
     who: u32,
-    bot: Option<BotId>,
+    /// Set where the claim can be checked with what was given.
+    checked: Option<Who>,
     is_bot: bool,
     variant: u8,
     hash: Option<u64>,
@@ -50,7 +52,7 @@ impl Accumulator {
         let tally = || Tally::new(host);
         let patterns = pipeline.view.and_then(|v| v.patterns.as_ref()).map_or(0, PatternFile::count);
         Self {
-            lines: LineTally { first_match: vec![0; patterns], ..LineTally::default() },
+            lines: LineTally::new(patterns),
             all: tally(),
             window: pipeline.view.filter(|v| v.filters()).map(|_| tally()),
             grouped: pipeline.view.filter(|v| v.regroups()).map(|_| tally()),
@@ -190,9 +192,7 @@ fn client_address(pipeline: &Pipeline<'_>, record: &Record<'_>) -> Option<IpAddr
 }
 
 fn network(pipeline: &Pipeline<'_>, record: &Record<'_>) -> Option<ipnet::IpNet> {
-    let address = client_address(pipeline, record)?;
-    let bits = if address.is_ipv4() { 24 } else { 48 };
-    ipnet::IpNet::new(address, bits).ok().map(|net| net.trunc())
+    client_address(pipeline, record).map(network_of)
 }
 
 /// The verdict on a claim; looked up only for bots that can be checked with what was given.
@@ -202,14 +202,14 @@ fn verdict(
     record: &Record<'_>,
     user_agent: &UserAgent,
 ) -> Verification {
-    let Some(bot) = user_agent.bot.filter(|bot| pipeline.verifier.can_check(*bot)) else {
+    let Some(who) = &user_agent.checked else {
         return Verification::NotCheckable;
     };
-    let key = (bot.0, client::chosen(record, pipeline.client).to_vec());
+    let key = (user_agent.who, client::chosen(record, pipeline.client).to_vec());
     if let Some(known) = verdicts.get(&key) {
         return *known;
     }
-    let verdict = pipeline.verifier.verdict(bot, client::address(&key.1));
+    let verdict = pipeline.verifier.verdict(who, client::address(&key.1));
     if verdicts.len() >= MAX_VERDICTS {
         verdicts.clear();
     }
@@ -222,7 +222,6 @@ fn resolve(pipeline: &Pipeline<'_>, raw: Option<&[u8]>) -> UserAgent {
     let text = raw.map(unescape);
     let text = text.as_deref();
     let who = pipeline.matcher.classify(text);
-    let catalogue = pipeline.matcher.catalogue();
     let (number, bot) = match &who {
         Who::People => (names::PEOPLE, None),
         Who::OtherClient => (names::OTHER_CLIENT, None),
@@ -236,6 +235,7 @@ fn resolve(pipeline: &Pipeline<'_>, raw: Option<&[u8]>) -> UserAgent {
         Some("desktop") => 2,
         _ => 0,
     };
+    let is_bot = who.is_bot();
     let (mut grouped, mut first_match) = (Vec::new(), None);
     if let Some(view) = pipeline.view
         && view.regroups()
@@ -247,8 +247,8 @@ fn resolve(pipeline: &Pipeline<'_>, raw: Option<&[u8]>) -> UserAgent {
             _ => Vec::new(),
         };
         first_match = matches.first().and_then(|m| u32::try_from(*m).ok());
-        let is_bot = if view.patterns.is_some() { !matches.is_empty() } else { who.is_bot() };
-        if is_bot {
+        let counts = if view.patterns.is_some() { !matches.is_empty() } else { is_bot };
+        if counts {
             match view.group_by {
                 GroupBy::Pattern => {
                     let texts = view.patterns.as_ref();
@@ -257,7 +257,7 @@ fn resolve(pipeline: &Pipeline<'_>, raw: Option<&[u8]>) -> UserAgent {
                 GroupBy::UserAgent => {
                     grouped.push(pipeline.names.number(&printable(empty)));
                 }
-                GroupBy::Bot if who.is_bot() => grouped.push(number),
+                GroupBy::Bot if is_bot => grouped.push(number),
                 GroupBy::Bot => {
                     let token = view.patterns.as_ref().and_then(|p| p.product_token_around(empty));
                     grouped.push(pipeline.names.number(token.as_deref().unwrap_or("(no-token)")));
@@ -267,10 +267,10 @@ fn resolve(pipeline: &Pipeline<'_>, raw: Option<&[u8]>) -> UserAgent {
     }
     UserAgent {
         who: number,
-        bot,
-        is_bot: who.is_bot(),
+        is_bot,
         variant,
         hash: text.map(stable_hash),
+        checked: pipeline.verifier.can_check(&who).then_some(who),
         grouped: grouped.into(),
         first_match,
     }

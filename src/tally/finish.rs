@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use crate::format::escape::{printable, unescape};
 use crate::tally::fold::{DaySeries, Row, SeriesState, Tally, joined_seconds};
 use crate::tally::table::{
-    BotRow, Coverage, DayTables, MinuteRow, Series, StatusRow, Verification, WasteRow,
+    BotRow, Coverage, DayTables, MinuteRow, Series, StatusRow, WasteRow,
 };
 
 /// Hosts kept by name, per source.

@@ -57,6 +57,12 @@ pub struct FinishedLines {
 }
 
 impl LineTally {
+    /// An empty tally for so many patterns.
+    #[must_use]
+    pub fn new(patterns: usize) -> Self {
+        Self { first_match: vec![0; patterns], ..Self::default() }
+    }
+
     /// Begins block number `block` of the source.
     pub fn begin_block(&mut self, block: u64) {
         self.block = block;

@@ -1,0 +1,220 @@
+//! What the run has to say of its inputs, and the baseline's input made from them.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs::File;
+use std::io::Read;
+
+use super::{Analyze, GENERATOR};
+use crate::baseline::{Input, InputSource, Matched, Warning};
+use crate::error::Error;
+use crate::format::escape::{printable, unescape};
+use crate::format::{Line, Parser};
+use crate::history::known::{Decision, Skip};
+use crate::ingest::{Ingested, Urls};
+use crate::source::discover::Discovery;
+use crate::source::stream::Stream;
+use crate::tally::GroupBy;
+use crate::tally::matched::MatchedTally;
+
+/// Logs with fewer lines are not judged by their share of rejects.
+const MIN_LINES: u64 = 20;
+/// Lines that are looked at for the commonest User-Agents.
+const SAMPLE_LINES: usize = 100_000;
+
+/// Remarks on the inputs of a run.
+pub(super) struct Remarks {
+    max_reject_share: f64,
+    /// What makes the run partial.
+    pub(super) errors: Vec<Error>,
+    /// What is only said.
+    pub(super) warnings: Vec<Warning>,
+}
+
+impl Remarks {
+    pub(super) fn new(found: &Discovery, max_reject_share: f64) -> Self {
+        let gap = |text: &String| {
+            Warning::new("rotation_gap", text, "a rotated log may have been deleted, or is not in this folder")
+        };
+        Self { max_reject_share, errors: Vec::new(), warnings: found.gaps.iter().map(gap).collect() }
+    }
+
+    /// Looks at what was read.
+    pub(super) fn look_at(&mut self, logs: &[Ingested]) {
+        for log in logs {
+            let path = log.log.path.display().to_string();
+            if let Some(damage) = &log.damage {
+                let error = if damage.at_byte == 0 {
+                    Error::partial(&path, "cannot be read").cause(&damage.cause).hint("the other logs were read")
+                } else {
+                    Error::partial(&path, format_args!("cannot be read past byte {}", damage.at_byte))
+                        .cause(&damage.cause)
+                        .hint("what came before was kept; bytes are counted after decompression")
+                };
+                self.errors.push(error);
+            }
+            if let Some(bytes) = log.trailing_garbage {
+                let message = format!("{path}: {bytes} bytes behind the last gzip member are no gzip");
+                self.warnings.push(Warning::new("trailing_garbage", message, "all lines before them were kept"));
+            }
+            self.judge_rejects(log);
+        }
+    }
+
+    fn judge_rejects(&mut self, log: &Ingested) {
+        let counts = &log.tables.counts;
+        let rejected = counts.rejected();
+        // Counts of lines are far below 2^53.
+        let share = rejected as f64 * 100.0 / counts.lines.max(1) as f64;
+        if counts.lines < MIN_LINES || share <= self.max_reject_share {
+            return;
+        }
+        let reasons: Vec<String> = counts.rejects.iter().map(|(r, n)| format!("{n} {}", r.name())).collect();
+        let first: Vec<String> =
+            log.tables.first_rejected_lines.iter().take(5).map(|(line, _)| line.to_string()).collect();
+        self.errors.push(
+            Error::partial(
+                log.log.path.display(),
+                format_args!("{rejected} of {} lines are rejected ({share:.1} %)", counts.lines),
+            )
+            .cause(format_args!("{}; first at line {}", reasons.join(", "), first.join(", ")))
+            .hint("crawl-baseline parse LOG shows each line with its reason; --max-reject-share sets the limit"),
+        );
+    }
+}
+
+/// Puts the baseline's input together.
+pub(super) fn baseline_input<'a>(
+    analyze: &Analyze<'_>,
+    found: &Discovery,
+    logs: &'a [Ingested],
+    urls: &Urls<'_>,
+    mut warnings: Vec<Warning>,
+) -> Input<'a> {
+    let counted: Vec<&Ingested> = logs.iter().filter(|l| l.duplicate_of().is_none()).collect();
+    let mut matched = MatchedTally::default();
+    for log in &counted {
+        matched.merge(&log.matched);
+    }
+    let regrouped = analyze.view.patterns.is_some() || analyze.view.group_by != GroupBy::Bot;
+    let bot_records: u64 = counted.iter().map(|l| l.bot_records).sum();
+    let first_match_requests = analyze.view.patterns.as_ref().map(|patterns| {
+        let mut by_pattern: BTreeMap<String, u64> = BTreeMap::new();
+        for log in &counted {
+            for (text, n) in patterns.texts().iter().zip(&log.first_match).filter(|(_, n)| **n > 0) {
+                *by_pattern.entry(text.clone()).or_default() += n;
+            }
+        }
+        warnings.extend(unused_patterns(analyze, &counted));
+        by_pattern
+    });
+    let mut sources: Vec<InputSource> = logs.iter().map(|log| input_source(log, logs)).collect();
+    sources.extend(found.skipped.iter().map(|s| InputSource {
+        path: s.path.display().to_string(),
+        compression: "none".to_owned(),
+        clock: "unknown".to_owned(),
+        skipped: Some(s.reason.clone()),
+        ..InputSource::default()
+    }));
+    sources.extend(found.unreadable.iter().map(|e| InputSource {
+        path: e.place().to_owned(),
+        compression: "none".to_owned(),
+        clock: "unknown".to_owned(),
+        damage: Some(e.to_string()),
+        ..InputSource::default()
+    }));
+    Input {
+        generated_at: analyze.now(),
+        generator: GENERATOR.to_owned(),
+        analysis_window_min: analyze.arguments.time_window_min,
+        group_by: analyze.view.group_by,
+        sources,
+        days: counted.iter().flat_map(|l| l.days()).collect(),
+        grouped: regrouped.then(|| counted.iter().flat_map(|l| l.grouped.iter().flatten()).collect()),
+        matched: regrouped.then(|| Matched {
+            bot_records,
+            status: matched
+                .status()
+                .into_iter()
+                .map(|(s, n)| (s.map_or_else(|| "-".to_owned(), |s| s.to_string()), n))
+                .collect(),
+        }),
+        include_other: analyze.arguments.include_other,
+        first_match_requests,
+        top_waste: Some(matched.top_waste(40).into_iter().map(|(url, n)| (urls.sample(url), n)).collect()),
+        commonest_user_agents: if bot_records == 0 { commonest(analyze, logs) } else { Vec::new() },
+        warnings,
+    }
+}
+
+fn input_source(log: &Ingested, logs: &[Ingested]) -> InputSource {
+    let duplicate = log.duplicate_of().and_then(|i| logs.get(i)).map(|l| l.log.path.display().to_string());
+    InputSource {
+        path: log.log.path.display().to_string(),
+        source: log.source().map(str::to_owned),
+        compression: log.compression.name().to_owned(),
+        formats: log.tables.formats.clone(),
+        clock: "unknown".to_owned(),
+        bytes_read: log.stream.digests.length(),
+        counts: log.counts(),
+        first_rejected_lines: log.tables.first_rejected_lines.clone(),
+        damage: log.damage.as_ref().map(|d| format!("at byte {}: {}", d.at_byte, d.cause)),
+        read: duplicate.is_none()
+            && !(matches!(log.decision, Decision::Skip(Skip::Empty)) && log.damage.is_some()),
+        duplicate_of: duplicate,
+        skipped: None,
+        coverage: log.coverage().to_vec(),
+    }
+}
+
+/// Patterns that matched nothing are often misspelt.
+fn unused_patterns(analyze: &Analyze<'_>, counted: &[&Ingested]) -> Option<Warning> {
+    let patterns = analyze.view.patterns.as_ref()?;
+    let used = |text: &str| {
+        counted.iter().flat_map(|l| l.grouped.iter().flatten()).flat_map(|d| &d.series).any(|s| s.bot == text)
+    };
+    if analyze.view.group_by != GroupBy::Pattern {
+        return None;
+    }
+    let unused: Vec<&str> = patterns.texts().iter().map(String::as_str).filter(|t| !used(t)).collect();
+    (!unused.is_empty()).then(|| {
+        Warning::new(
+            "unused_patterns",
+            format!("{} of {} patterns matched nothing: {}", unused.len(), patterns.count(), unused.join("  ")),
+            "patterns are searched case-sensitively; (?i) in front ignores case",
+        )
+    })
+}
+
+/// The commonest User-Agents among the first lines of the logs, with their requests.
+fn commonest(analyze: &Analyze<'_>, logs: &[Ingested]) -> Vec<(String, u64)> {
+    let mut counts: HashMap<Vec<u8>, u64> = HashMap::new();
+    let mut left = SAMPLE_LINES;
+    for log in logs.iter().filter(|l| !l.log.is_stdin()) {
+        let Ok(file) = File::open(&log.log.path) else { continue };
+        let reader: Box<dyn Read + Send> = Box::new(file);
+        let Ok(mut stream) = Stream::open(reader, log.compression, analyze.reading.parser.max_line_bytes) else {
+            continue;
+        };
+        let mut parser = Parser::new(analyze.reading.parser.clone());
+        let mut buffer = Vec::new();
+        while left > 0
+            && let Some(shape) = stream.next_block(&mut buffer)
+        {
+            parser.block(&buffer[shape.lines_start..shape.lines_end], |entry| {
+                if let (Line::Record(record), true) = (&entry.outcome, left > 0) {
+                    left -= 1;
+                    if let Some(user_agent) = record.user_agent {
+                        *counts.entry(user_agent.to_vec()).or_default() += 1;
+                    }
+                }
+            });
+        }
+    }
+    let mut all: Vec<(String, u64)> = counts
+        .into_iter()
+        .map(|(text, n)| (printable(&unescape(&text)).into_owned(), n))
+        .collect();
+    all.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    all.truncate(10);
+    all
+}
