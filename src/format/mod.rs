@@ -1,6 +1,20 @@
 //! What a line means. One line in, one [`Line`] out; nothing here knows about files, bots or counts.
+//!
+//! One file per format over one engine: framing (newlines, byte-order mark, NUL runs, blank lines, directives) is
+//! settled in [`Parser`], then the line goes to its format's parser.
+//!
+//! Example of a line: `192.0.2.10 - - [10/Mar/2026:06:25:14 +0000] "GET / HTTP/1.1" 200 512 "-" "Mozilla/5.0"`
 
 mod record;
 pub use record::{Flags, Format, Line, Record, Reject, RejectReason};
 
 pub mod escape;
+mod quote;
+mod timestamp;
+pub mod client;
+mod prefix;
+pub mod request;
+pub mod tail;
+mod combined;
+mod parser;
+pub use parser::{Entry, Parser, ParserOptions};
