@@ -141,7 +141,7 @@ pub fn decide(known: &BTreeMap<String, SourceRow>, streams: &[Stream]) -> Vec<De
         identities[*b].length().cmp(&identities[*a].length()).then_with(|| key(*a).cmp(&key(*b)))
     });
 
-    let mut decisions: Vec<Option<Decision>> = vec![None; streams.len()];
+    let mut decisions = vec![Decision::Skip(Skip::Empty); streams.len()];
     let mut read: Vec<usize> = Vec::new();
     for index in order {
         let identity = &identities[index];
@@ -168,9 +168,9 @@ pub fn decide(known: &BTreeMap<String, SourceRow>, streams: &[Stream]) -> Vec<De
             }
             decision
         };
-        decisions[index] = Some(decision);
+        decisions[index] = decision;
     }
-    decisions.into_iter().map(|d| d.expect("every index is in the order once")).collect()
+    decisions
 }
 
 fn within_the_run(identities: &[Identity], streams: &[Stream], read: &[usize], index: usize) -> Option<Skip> {

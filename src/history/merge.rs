@@ -17,6 +17,10 @@ const FAILING_PREFIXES: usize = 10;
 ///
 /// Networks are cut to ten per part, so a network that is below the cut in one of the parts lacks its requests there;
 /// everything else is exact (a User-Agent among the five of the sum is among the five wherever it occurs).
+///
+/// # Panics
+///
+/// When a row refers to no series of its table.
 #[must_use]
 pub fn merge_days(days: Vec<DayTables>) -> DayTables {
     let mut merged = DayTables { date: days.first().map_or(0, |d| d.date), ..DayTables::default() };

@@ -105,7 +105,7 @@ pub(super) fn write(
     let path = part.below(history);
     let failed = |e: parquet::errors::ParquetError| Error::runtime(path.display(), "cannot write").cause(e);
     let options = ArrowWriterOptions::new()
-        .with_properties(properties(content))
+        .with_properties(properties(part.table, content))
         // The parquet types say all; a copy of the arrow schema would cost 2 KiB a part.
         .with_skip_arrow_metadata(true);
     let mut writer =
@@ -124,7 +124,7 @@ pub(super) fn write(
     Ok(PartName { path: part.to_string(), rows, bytes: bytes.len() as u64, hash: xxh3_64(&bytes) })
 }
 
-fn properties(content: Option<Digest>) -> WriterProperties {
+fn properties(table: Table, content: Option<Digest>) -> WriterProperties {
     let mut metadata = vec![KeyValue::new(SCHEMA_VERSION_KEY.to_owned(), SCHEMA_VERSION.to_string())];
     metadata.extend(content.map(|digest| KeyValue::new(CONTENT_KEY.to_owned(), digest.to_string())));
     let mut builder = WriterProperties::builder()
@@ -135,13 +135,21 @@ fn properties(content: Option<Digest>) -> WriterProperties {
         .set_write_batch_size(PAGE_ROWS)
         .set_key_value_metadata(Some(metadata))
         .set_statistics_enabled(EnabledStatistics::Chunk);
+    if matches!(table, Table::Sources | Table::Runs) {
+        // One row: nothing to prune, and dictionaries and statistics are larger than what they describe.
+        return builder
+            .set_dictionary_enabled(false)
+            .set_statistics_enabled(EnabledStatistics::None)
+            .set_offset_index_disabled(true)
+            .build();
+    }
     // Page statistics where a query selects; of the other columns those of the row group are enough.
     for column in
         ["minute_start", "host", "bot", "verification", "category", "url_key", "hour_start", "parameter"]
     {
         builder = builder.set_column_statistics_enabled(ColumnPath::from(column), EnabledStatistics::Page);
     }
-    for column in ["urls_hll", "user_agents_hll", "distinct_hll", "granule_hashes"] {
+    for column in ["urls_hll", "user_agents_hll", "distinct_hll"] {
         builder = builder
             .set_column_statistics_enabled(ColumnPath::from(column), EnabledStatistics::None)
             .set_column_dictionary_enabled(ColumnPath::from(column), false);

@@ -65,7 +65,7 @@ mod tests {
         };
         let stored = set(&[("host", "a"), ("ip-ranges", "x.json"), ("ip-ranges", "y.json")]);
         let same = set(&[("ip-ranges", "x.json"), ("host", "a"), ("ip-ranges", "y.json")]);
-        assert_eq!(same.differ_from(&stored, "access.log", false).unwrap(), false);
+        assert!(!same.differ_from(&stored, "access.log", false).unwrap());
         let e = set(&[]).differ_from(&stored, "access.log", false).unwrap_err();
         assert_eq!(e.exit().code(), 2);
         assert_eq!(

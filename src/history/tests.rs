@@ -420,6 +420,25 @@ fn parts_of_a_run_that_was_killed_before_its_row_are_said_and_never_counted_twic
 }
 
 #[test]
+fn a_source_and_date_with_one_request_costs_less_than_24_kib() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut tables = plain_tables(20_000..20_001, 1, 1);
+    tables.days[0].minutes.truncate(1);
+    let waste = WasteRow {
+        series: 0,
+        url_key: "/".to_owned(),
+        status: 404,
+        hits: 1,
+        bytes_sum: 1,
+        url_sample: "/".to_owned(),
+    };
+    tables.days[0].waste.push(waste);
+    let written = write(folder.path(), "5d1f0a3c9be27744", b"a", &tables);
+    assert_eq!(files(folder.path()).values().map(Vec::len).sum::<usize>() as u64, written.bytes);
+    assert!(written.bytes < 24 * 1024, "{}", written.bytes);
+}
+
+#[test]
 fn a_newer_schema_is_a_usage_error_and_no_hole() {
     let folder = tempfile::tempdir().unwrap();
     write(folder.path(), "a", b"a", &plain_tables(20_000..20_001, 1, 1));

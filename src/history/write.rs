@@ -7,6 +7,7 @@
 //! Example: a log of two dates becomes eight parts and one row.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use arrow::array::RecordBatch;
@@ -32,6 +33,9 @@ pub struct Written {
     pub removed: Vec<PathBuf>,
 }
 
+/// Makes a batch of a range of rows; the text names the part in messages.
+type MakeBatch<'a> = dyn Fn(&str, Range<usize>) -> Result<RecordBatch, Error> + 'a;
+
 /// Writes all parts of a source whole. The history is created when it is not there.
 ///
 /// # Errors
@@ -43,19 +47,16 @@ pub fn write_source(history: &Path, entry: SourceEntry, tables: &SourceTables) -
     for day in &tables.days {
         debug_assert!(day.series.is_sorted_by(|a, b| a.key() < b.key()), "series are sorted and distinct");
         let at = |table| PartPath { table, date: day.date, name: entry.source.clone() };
-        let mut write =
-            |table,
-             rows: usize,
-             make: &dyn Fn(&str, std::ops::Range<usize>) -> Result<RecordBatch, Error>| {
-                if rows == 0 {
-                    return Ok(());
-                }
-                let part = at(table);
-                let place = part.to_string();
-                let batches = chunks(rows).map(|range| make(&place, range));
-                parts.push(part::write(history, &part, content, batches)?);
-                Ok::<_, Error>(())
-            };
+        let mut write = |table, rows: usize, make: &MakeBatch<'_>| {
+            if rows == 0 {
+                return Ok(());
+            }
+            let part = at(table);
+            let place = part.to_string();
+            let batches = chunks(rows).map(|range| make(&place, range));
+            parts.push(part::write(history, &part, content, batches)?);
+            Ok::<_, Error>(())
+        };
         let (source, day): (&str, &DayTables) = (&entry.source, day);
         write(Table::Minutes, day.minutes.len(), &|place, r| {
             batch::minutes(place, source, day, &day.minutes[r])
@@ -77,7 +78,7 @@ pub fn write_source(history: &Path, entry: SourceEntry, tables: &SourceTables) -
 }
 
 /// Ranges of one row group each.
-fn chunks(rows: usize) -> impl Iterator<Item = std::ops::Range<usize>> {
+fn chunks(rows: usize) -> impl Iterator<Item = Range<usize>> {
     (0..rows).step_by(ROW_GROUP_ROWS).map(move |from| from..(from + ROW_GROUP_ROWS).min(rows))
 }
 
