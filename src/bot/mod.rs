@@ -13,6 +13,7 @@ mod declared;
 mod explain;
 mod matcher;
 pub mod patterns;
+mod required;
 mod text;
 pub mod verify;
 mod who;
