@@ -56,6 +56,18 @@ pub(super) enum ClaimBy {
     Contact(String),
 }
 
+/// What a quick look at the whole string has seen of declarations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Signs {
+    /// One of [`ENDINGS`] that no letter follows.
+    pub(super) word: bool,
+    /// One of [`CONTACT_SIGNS`].
+    pub(super) contact: bool,
+}
+
+/// Without one of these there is no URL with a scheme and no e-mail address.
+pub(super) const CONTACT_SIGNS: [&str; 2] = ["://", "@"];
+
 /// The search, ready to run.
 #[derive(Debug, Clone)]
 pub(super) struct Declarations {
@@ -71,17 +83,15 @@ impl Declarations {
         Self { endings }
     }
 
-    /// The declaration of a User-Agent, if it makes one; `passed_over` hears of words that were not taken.
+    /// The declaration of a User-Agent, if it makes one; `passed_over` hears of words that were not taken. `signs` must
+    /// not miss any.
     pub(super) fn find(
         &self,
         text: &[u8],
+        signs: Signs,
         passed_over: &mut dyn FnMut(usize, &[u8], Reason),
     ) -> Option<Claim> {
-        let no_letter_at = |at: usize| !text.get(at).is_some_and(u8::is_ascii_alphabetic);
-        let may_have_word = self.endings.find_overlapping_iter(text).any(|m| no_letter_at(m.end()));
-        let may_have_contact =
-            memchr::memchr(b'@', text).is_some() || memchr::memmem::find(text, b"://").is_some();
-        if !may_have_word && !may_have_contact {
+        if !signs.word && !signs.contact {
             return None;
         }
         let mut plain: Option<Claim> = None;
@@ -117,14 +127,16 @@ impl Declarations {
                     if word.eq_ignore_ascii_case(b"compatible") {
                         compatible = Some(depth);
                     }
-                    if may_have_word && let Some(claim) = self.ending_of(text, start, end, passed_over) {
+                    if signs.word
+                        && let Some(claim) = self.ending_of(text, start, end, passed_over)
+                    {
                         // A bare `crawler` may describe the bot whose name stands further on.
                         if !ENDINGS.iter().any(|e| e.eq_ignore_ascii_case(&claim.name)) {
                             return Some(claim);
                         }
                         plain.get_or_insert(claim);
                     } else if product.is_none()
-                        && may_have_contact
+                        && signs.contact
                         && is_product(text, start, end, depth == 0 || compatible.is_some())
                     {
                         product = Some((start, end));
@@ -243,7 +255,8 @@ mod tests {
     use super::*;
 
     fn claimed(text: &str) -> Option<String> {
-        Declarations::new().find(text.as_bytes(), &mut |_, _, _| {}).map(|c| c.name)
+        let signs = Signs { word: true, contact: true };
+        Declarations::new().find(text.as_bytes(), signs, &mut |_, _, _| {}).map(|c| c.name)
     }
 
     #[test]

@@ -1,19 +1,22 @@
 //! The rules in their order: catalogue, declaration, browser, the rest. One answer per User-Agent, in linear time.
 //!
-//! All literal tokens are one automaton, all regular expressions one set, so the cost of a string does not depend on
-//! how many bots are known. What a rule means stands in the file of that rule.
+//! All that is looked for literally is one automaton; a regular expression is tried only where a literal stands that it
+//! needs. So the cost of a string does not depend on how many bots are known. What a rule means stands in the file of that rule.
 //!
 //! Example: `Mozilla/5.0 (compatible; SemrushBot/7~bl; like Googlebot/2.1)` is `SemrushBot`.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind as Search};
+use aho_corasick::automaton::Automaton as _;
+use aho_corasick::dfa::DFA;
+use aho_corasick::{Anchored, MatchKind as Search, StartKind};
 use regex::bytes::{Regex, RegexSet, RegexSetBuilder};
 
 use super::browser::Browsers;
 use super::catalogue::{BotId, Catalogue, MatchKind, row_regex};
-use super::declared::{Claim, ClaimBy, Declarations};
+use super::declared::{CONTACT_SIGNS, Claim, ClaimBy, Declarations, ENDINGS, Signs};
 use super::explain::{Explanation, PassedOver, Reason, Rule};
+use super::required;
 use super::text::{is_mention, readable};
 use super::who::Who;
 
@@ -25,16 +28,57 @@ const REGEX_TRIES: usize = 8;
 #[derive(Debug)]
 pub struct Matcher {
     catalogue: Arc<Catalogue>,
-    literals: AhoCorasick,
-    /// The row of each literal.
-    literal_rows: Vec<usize>,
-    regexes: RegexSet,
-    /// The row of each expression, with the expression alone.
-    regex_rows: Vec<(usize, Regex)>,
+    /// Everything that is looked for literally, whatever the case, in one pass.
+    literals: DFA,
+    /// What each literal stands for.
+    meanings: Vec<Meaning>,
+    expressions: Vec<Expression>,
+    /// Those of `expressions` that need no literal.
+    everywhere: Vec<usize>,
+    /// The same as a set: most strings match none of them.
+    everywhere_set: RegexSet,
     declarations: Declarations,
     browsers: Browsers,
     googlebot: Option<BotId>,
     bingbot: Option<BotId>,
+}
+
+/// What a literal stands for.
+#[derive(Debug, Clone, Copy)]
+enum Meaning {
+    /// The token of this row, a word.
+    Word(usize),
+    /// The token of this row, at the beginning.
+    Start(usize),
+    /// The expression with this index may match.
+    Needed(usize),
+    /// A word that ends like a bot's name.
+    Ending,
+    /// A URL or an e-mail address.
+    Contact,
+}
+
+/// A row that is a regular expression.
+#[derive(Debug)]
+struct Expression {
+    row: usize,
+    /// Compiled when its literal is first seen: most runs need none.
+    compiled: OnceLock<Regex>,
+}
+
+impl Expression {
+    fn regex(&self, catalogue: &Catalogue) -> &Regex {
+        self.compiled
+            .get_or_init(|| row_regex(&catalogue.rows()[self.row].token).expect("the catalogue checked it"))
+    }
+}
+
+/// What one pass over a string has seen.
+#[derive(Debug, Default)]
+struct Seen {
+    /// The first row that matches, with where.
+    row: Option<(usize, usize, usize)>,
+    signs: Signs,
 }
 
 impl Matcher {
@@ -45,24 +89,45 @@ impl Matcher {
     /// Where the rows of a catalogue have more than 4 GB of tokens.
     #[must_use]
     pub fn new(catalogue: Arc<Catalogue>) -> Self {
-        let (mut tokens, mut literal_rows) = (Vec::new(), Vec::new());
-        let (mut expressions, mut regex_rows) = (Vec::new(), Vec::new());
-        for (index, row) in catalogue.rows().iter().enumerate() {
-            if row.kind == MatchKind::Regex {
-                expressions.push(row.token.as_str());
-                regex_rows.push((index, row_regex(&row.token).expect("the catalogue compiled it before")));
-            } else {
-                tokens.push(row.token.as_str());
-                literal_rows.push(index);
+        let (mut literals, mut meanings): (Vec<Vec<u8>>, Vec<Meaning>) = (Vec::new(), Vec::new());
+        let (mut expressions, mut everywhere) = (Vec::new(), Vec::new());
+        for (row, facts) in catalogue.rows().iter().enumerate() {
+            let token = || facts.token.clone().into_bytes();
+            match facts.kind {
+                MatchKind::Word => {
+                    literals.push(token());
+                    meanings.push(Meaning::Word(row));
+                }
+                MatchKind::Start => {
+                    literals.push(token());
+                    meanings.push(Meaning::Start(row));
+                }
+                MatchKind::Regex => {
+                    let index = expressions.len();
+                    expressions.push(Expression { row, compiled: OnceLock::new() });
+                    match required::literals(&facts.token) {
+                        Some(needed) => {
+                            meanings.extend(needed.iter().map(|_| Meaning::Needed(index)));
+                            literals.extend(needed);
+                        }
+                        None => everywhere.push(index),
+                    }
+                }
             }
         }
-        let literals = AhoCorasick::builder()
+        for (signs, meaning) in [(&ENDINGS[..], Meaning::Ending), (&CONTACT_SIGNS[..], Meaning::Contact)] {
+            literals.extend(signs.iter().map(|s| s.as_bytes().to_vec()));
+            meanings.extend(signs.iter().map(|_| meaning));
+        }
+        let automaton = DFA::builder()
             .match_kind(Search::Standard)
             .ascii_case_insensitive(true)
-            .kind(Some(AhoCorasickKind::DFA))
-            .build(&tokens)
+            .start_kind(StartKind::Unanchored)
+            .build(&literals)
             .expect("tokens of a catalogue fit into an automaton");
-        let regexes = RegexSetBuilder::new(&expressions)
+        let sources: Vec<&str> =
+            everywhere.iter().map(|i: &usize| catalogue.rows()[expressions[*i].row].token.as_str()).collect();
+        let everywhere_set = RegexSetBuilder::new(&sources)
             .unicode(false)
             .size_limit(1 << 28)
             .build()
@@ -70,10 +135,11 @@ impl Matcher {
         Self {
             googlebot: catalogue.find("Googlebot"),
             bingbot: catalogue.find("Bingbot"),
-            literals,
-            literal_rows,
-            regexes,
-            regex_rows,
+            literals: automaton,
+            meanings,
+            expressions,
+            everywhere,
+            everywhere_set,
             declarations: Declarations::new(),
             browsers: Browsers::new(),
             catalogue,
@@ -94,13 +160,21 @@ impl Matcher {
         if is_empty(&text) {
             return Who::NoUserAgent;
         }
-        if let Some((row, _, _)) = self.first_row(&text, &mut |_, _, _, _| {}) {
+        let seen = self.look(&text, &mut |_, _, _, _| {});
+        if let Some((row, _, _)) = seen.row {
             return Who::Known(self.catalogue.rows()[row].bot);
         }
-        if let Some(claim) = self.declarations.find(&text, &mut |_, _, _| {}) {
-            return Who::Declared(claim.name);
+        if let Some(claim) = self.declarations.find(&text, seen.signs, &mut |_, _, _| {}) {
+            return self.called(claim.name);
         }
         if self.browsers.mark(&text).is_some() { Who::People } else { Who::OtherClient }
+    }
+
+    /// Whoever calls itself so: the bot of the catalogue with this name, whatever the case, else a declared one. Two
+    /// bots never share a name.
+    #[must_use]
+    pub fn called(&self, name: String) -> Who {
+        self.catalogue.find(&name).map_or(Who::Declared(name), Who::Known)
     }
 
     /// The same answer as [`Matcher::classify`], with the rule that gave it and what else was seen.
@@ -125,13 +199,14 @@ impl Matcher {
         if is_empty(text) {
             return Rule::Empty;
         }
-        let first = self.first_row(text, &mut |row, start, end, reason| {
+        let seen = self.look(text, &mut |row, start, end, reason| {
             passed_over.push(self.passed_row(row, &text[start..end], start, reason));
         });
-        if let Some((row, start, end)) = first {
+        if let Some((row, start, end)) = seen.row {
             // Whatever comes later in the catalogue and would have matched too.
             let mut later = Vec::new();
-            self.each_literal(text, &mut |other, at, to| {
+            self.each_literal(text, &mut |meaning, at, to| {
+                let (Meaning::Word(other) | Meaning::Start(other)) = meaning else { return };
                 if other != row && refusal(&self.catalogue.rows()[other].token, text, at, to).is_none() {
                     later.push(self.passed_row(other, &text[at..to], at, Reason::EarlierRow(row)));
                 }
@@ -147,7 +222,7 @@ impl Matcher {
                 at: start,
             };
         }
-        let claim = self.declarations.find(text, &mut |at, word, reason| {
+        let claim = self.declarations.find(text, seen.signs, &mut |at, word, reason| {
             passed_over.push(PassedOver { row: None, bot: None, text: lossy(word), at, reason });
         });
         match claim {
@@ -162,47 +237,68 @@ impl Matcher {
         PassedOver { row: Some(row), bot: Some(bot), text: lossy(text), at, reason }
     }
 
-    /// The first row that matches, with where; `refused` hears of matches that do not count.
-    fn first_row(
-        &self,
-        text: &[u8],
-        refused: &mut dyn FnMut(usize, usize, usize, Reason),
-    ) -> Option<(usize, usize, usize)> {
-        let mut best: Option<(usize, usize, usize)> = None;
-        self.each_literal(text, &mut |row, start, end| {
-            if best.is_some_and(|(b, _, _)| b <= row) {
-                return;
+    /// One pass over a string; `refused` hears of matches that do not count.
+    fn look(&self, text: &[u8], refused: &mut dyn FnMut(usize, usize, usize, Reason)) -> Seen {
+        let mut seen = Seen::default();
+        // Expressions whose literal was seen, each once: few, because a string seldom holds any.
+        let mut to_try: Vec<usize> = Vec::new();
+        self.each_literal(text, &mut |meaning, start, end| match meaning {
+            Meaning::Word(row) | Meaning::Start(row) => {
+                if seen.row.is_some_and(|(first, _, _)| first <= row) {
+                    return;
+                }
+                match refusal(&self.catalogue.rows()[row].token, text, start, end) {
+                    None => seen.row = Some((row, start, end)),
+                    Some(reason) => refused(row, start, end, reason),
+                }
             }
-            match refusal(&self.catalogue.rows()[row].token, text, start, end) {
-                None => best = Some((row, start, end)),
-                Some(reason) => refused(row, start, end, reason),
+            Meaning::Needed(index) => {
+                if !to_try.contains(&index) {
+                    to_try.push(index);
+                }
             }
+            Meaning::Ending => seen.signs.word |= !text.get(end).is_some_and(u8::is_ascii_alphabetic),
+            Meaning::Contact => seen.signs.contact = true,
         });
-        if !self.regexes.is_match(text) {
-            return best;
+        if !self.everywhere.is_empty() && self.everywhere_set.is_match(text) {
+            to_try.extend(self.everywhere_set.matches(text).into_iter().map(|i| self.everywhere[i]));
         }
-        for index in self.regexes.matches(text) {
-            let (row, regex) = &self.regex_rows[index];
-            if best.is_some_and(|(b, _, _)| b < *row) {
+        to_try.sort_unstable();
+        for index in to_try {
+            let expression = &self.expressions[index];
+            let row = expression.row;
+            if seen.row.is_some_and(|(first, _, _)| first < row) {
                 break;
             }
-            for found in regex.find_iter(text).take(REGEX_TRIES) {
+            for found in expression.regex(&self.catalogue).find_iter(text).take(REGEX_TRIES) {
                 if is_mention(text, found.start(), found.end()) {
-                    refused(*row, found.start(), found.end(), Reason::Mention);
+                    refused(row, found.start(), found.end(), Reason::Mention);
                 } else {
-                    return Some((*row, found.start(), found.end()));
+                    seen.row = Some((row, found.start(), found.end()));
+                    break;
                 }
             }
         }
-        best
+        seen
     }
 
     /// Every place where a literal stands, whatever surrounds it; tokens of kind `start` only at the beginning.
-    fn each_literal(&self, text: &[u8], seen: &mut dyn FnMut(usize, usize, usize)) {
-        for found in self.literals.find_overlapping_iter(text) {
-            let row = self.literal_rows[found.pattern().as_usize()];
-            if self.catalogue.rows()[row].kind == MatchKind::Word || found.start() == 0 {
-                seen(row, found.start(), found.end());
+    #[inline]
+    fn each_literal(&self, text: &[u8], seen: &mut impl FnMut(Meaning, usize, usize)) {
+        let dfa = &self.literals;
+        let mut state =
+            dfa.start_state(Anchored::No).expect("the automaton was built for unanchored searches");
+        for (at, &byte) in text.iter().enumerate() {
+            state = dfa.next_state(Anchored::No, state, byte);
+            if dfa.is_special(state) && dfa.is_match(state) {
+                for index in 0..dfa.match_len(state) {
+                    let pattern = dfa.match_pattern(state, index);
+                    let meaning = self.meanings[pattern.as_usize()];
+                    let start = at + 1 - dfa.pattern_len(pattern);
+                    if start == 0 || !matches!(meaning, Meaning::Start(_)) {
+                        seen(meaning, start, at + 1);
+                    }
+                }
             }
         }
     }

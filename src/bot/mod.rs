@@ -15,6 +15,7 @@ mod explain;
 mod matcher;
 pub mod names;
 pub mod patterns;
+mod required;
 mod text;
 pub mod verify;
 mod who;

@@ -59,7 +59,7 @@ impl PatternFile {
                     .hint("write a byte above 0x7F as (?-u:\\xNN)"));
             };
             let (source, regex) = compile(text).map_err(|e| refused(&place, text, &e))?;
-            if matches_everything(text, &regex) {
+            if is_empty(&regex) {
                 return Err(Error::usage(
                     place,
                     format!("the pattern `{text}` is empty: it would take every client for a bot"),
@@ -148,9 +148,10 @@ fn compile(text: &str) -> Result<(String, Regex), regex::Error> {
     build(format!("(?-u){text}")).or_else(|_| build(text.to_owned()))
 }
 
-/// An empty pattern in one of its spellings: `()`, `(?i)`, `.*`, `a|`. Anchored ones, `^$`, say something.
-fn matches_everything(text: &str, regex: &Regex) -> bool {
-    regex.is_match(b"") && regex.is_match(b"\x01") && !text.contains(['^', '$'])
+/// An empty pattern in one of its spellings: `()`, `(?i)`, `a|`, `a*`. It finds nothing, and finds it everywhere; `.*`
+/// finds something, so somebody meant it.
+fn is_empty(regex: &Regex) -> bool {
+    regex.find(b"\x01").is_some_and(|found| found.is_empty())
 }
 
 #[cold]
@@ -230,7 +231,7 @@ mod tests {
             ("()", "is empty", "take the line out"),
             ("(?i)", "is empty", "take the line out"),
             ("Foo|", "is empty", "take the line out"),
-            (".*", "is empty", "take the line out"),
+            ("a*", "is empty", "take the line out"),
             ("# nothing", "expected at least one pattern", "one regular expression a line"),
         ] {
             let e = PatternFile::parse("patterns.txt", text.as_bytes()).unwrap_err();
@@ -245,6 +246,7 @@ mod tests {
     #[test]
     fn a_pattern_for_empty_user_agents_is_no_empty_pattern() {
         assert!(parsed(b"^-?$").is_match(b"-"));
+        assert!(parsed(b".*").is_match(b"anybody"));
     }
 
     #[test]

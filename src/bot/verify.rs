@@ -156,11 +156,7 @@ impl Verifier {
         if named != Verification::NotCheckable {
             return named;
         }
-        // Files that hold no prefix of the client's protocol cannot deny it.
-        let denied = check
-            .complete
-            .iter()
-            .any(|files| files.iter().any(|f| self.files[*f].ranges().has_family_of(client)));
+        let denied = check.complete.iter().any(|files| files.iter().any(|f| self.files[*f].is_about(client)));
         if denied { Verification::Failed } else { Verification::NotCheckable }
     }
 

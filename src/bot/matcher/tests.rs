@@ -61,7 +61,7 @@ fn every_sample_resolves_to_its_own_row() {
     let matcher = matcher();
     for (index, row) in matcher.catalogue().rows().iter().enumerate() {
         let found =
-            matcher.first_row(&readable(row.sample.as_bytes()), &mut |_, _, _, _| {}).map(|(r, _, _)| r);
+            matcher.look(&readable(row.sample.as_bytes()), &mut |_, _, _, _| {}).row.map(|(r, _, _)| r);
         assert_eq!(found, Some(index), "line {}: {}", row.line, row.sample);
     }
 }
@@ -89,6 +89,14 @@ fn groups_that_are_no_bots() {
     ] {
         assert_eq!(matcher.classify(Some(user_agent.as_bytes())), want, "{user_agent}");
     }
+}
+
+#[test]
+fn a_declared_name_of_the_catalogue_is_that_bot() {
+    let matcher = matcher();
+    let curl = Who::Known(matcher.catalogue().find("curl").unwrap());
+    assert_eq!(matcher.classify(Some(b"(curl/8.0; +http://acme.example)")), curl);
+    assert_eq!(matcher.called("AcmeBot".to_owned()), Who::Declared("AcmeBot".to_owned()));
 }
 
 #[test]
@@ -257,21 +265,11 @@ fn hostile_strings_cost_linear_time() {
         "%20",
         browser,
     ];
+    // Half a mebibyte takes well under a second in linear time, even on a busy machine, and minutes in quadratic time.
     for unit in units {
-        // The same time per byte within a factor: 16 times the length, less than 64 times the time. Quadratic cost
-        // would be 256 times.
-        let time = |bytes: usize| {
-            let text = unit.repeat(bytes / unit.len());
-            (0..5)
-                .map(|_| {
-                    let start = std::time::Instant::now();
-                    std::hint::black_box(matcher.classify(Some(text.as_bytes())));
-                    start.elapsed().as_nanos()
-                })
-                .min()
-                .unwrap()
-        };
-        let (short, long) = (time(8 << 10), time(128 << 10));
-        assert!(long < 64 * short.max(2_000), "{unit}: {short} ns for 8 KiB, {long} ns for 128 KiB");
+        let text = unit.repeat((512 << 10) / unit.len());
+        let start = std::time::Instant::now();
+        std::hint::black_box(matcher.classify(Some(text.as_bytes())));
+        assert!(start.elapsed().as_secs() < 10, "{unit}: {:?}", start.elapsed());
     }
 }

@@ -57,7 +57,7 @@ pub fn is_private(address: IpAddr) -> bool {
 pub fn network_of(address: IpAddr) -> IpNet {
     let address = address.to_canonical();
     let length = if address.is_ipv4() { 24 } else { 48 };
-    IpNet::new(address, length).expect("both lengths fit their protocol").trunc()
+    IpNet::new(address, length).unwrap_or_else(|_| IpNet::from(address)).trunc()
 }
 
 #[cfg(test)]

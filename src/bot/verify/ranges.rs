@@ -65,15 +65,6 @@ impl Ranges {
             IpAddr::V6(a) => is_in(&self.v6, a.into()),
         }
     }
-
-    /// Whether any range is of the address's protocol.
-    #[must_use]
-    pub fn has_family_of(&self, address: IpAddr) -> bool {
-        match address {
-            IpAddr::V4(_) => !self.v4.is_empty(),
-            IpAddr::V6(_) => !self.v6.is_empty(),
-        }
-    }
 }
 
 /// Sorts ranges and joins those that overlap.
@@ -166,6 +157,17 @@ impl RangeFile {
     #[must_use]
     pub fn created_day(&self) -> Option<i64> {
         self.created.map(|seconds| seconds.div_euclid(86_400))
+    }
+
+    /// Whether the file can be expected to hold this client: one that is called `ips-v4` holds no IPv6 addresses.
+    #[must_use]
+    pub fn is_about(&self, address: IpAddr) -> bool {
+        let name = self.name.to_ascii_lowercase();
+        match (name.contains("v4"), name.contains("v6")) {
+            (true, false) => address.is_ipv4(),
+            (false, true) => address.is_ipv6(),
+            _ => true,
+        }
     }
 
     /// The addresses.

@@ -80,6 +80,13 @@ fn files_deny_only_what_they_could_hold() {
         "no IPv6 file was given"
     );
 
+    let verifier = Folder::with(&[("gptbot.json", "[\"192.0.2.0/24\"]")]).load(&catalogue).unwrap();
+    assert_eq!(
+        verdict(&verifier, &catalogue, "GPTBot", "2001:db8::1"),
+        Verification::Failed,
+        "it would be listed"
+    );
+
     let half = [("user-triggered-fetchers.json", "[\"192.0.2.0/24\"]")];
     let both = [half[0], ("user-triggered-fetchers-google.json", "[\"198.51.100.0/24\"]")];
     let bot = "FeedFetcher-Google";
