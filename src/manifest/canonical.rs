@@ -16,7 +16,7 @@ impl Manifest {
     /// The digest over the manifest as it is now: `sha256:` and 64 hex digits. [`Manifest::digest`] is what was read.
     #[must_use]
     pub fn computed_digest(&self) -> String {
-        digest_of(tree(self))
+        digest_of(&tree(self))
     }
 
     /// The manifest as pretty-printed JSON, keys in the order of the documentation, with its digest. What YAML does
@@ -42,11 +42,14 @@ pub(super) fn is_printable(c: char) -> bool {
 
 /// The keys in their order, with the digest as it must be.
 pub(super) fn with_digest(manifest: &Manifest) -> Map<String, Value> {
-    let digest = Some(manifest.computed_digest());
-    match tree(&Manifest { digest, ..manifest.clone() }) {
-        Value::Object(map) => map,
-        _ => Map::new(),
-    }
+    let tree = tree(manifest);
+    let digest = Value::String(digest_of(&tree));
+    let Value::Object(mut map) = tree else { return Map::new() };
+    map.shift_remove("digest");
+    let place =
+        ["schema_version", "generated_at", "generator"].iter().filter(|key| map.contains_key(**key)).count();
+    map.shift_insert(place, "digest".to_owned(), digest);
+    map
 }
 
 fn tree(manifest: &Manifest) -> Value {
@@ -55,29 +58,43 @@ fn tree(manifest: &Manifest) -> Value {
 
 /// The digest that a document as read would have to carry.
 pub(super) fn digest_of_document(root: &Node) -> String {
-    digest_of(without_free_keys(root, &MANIFEST))
+    digest_of(&without_free_keys(root, &MANIFEST))
 }
 
-fn digest_of(mut root: Value) -> String {
-    if let Value::Object(map) = &mut root {
-        map.shift_remove("digest");
-    }
+fn digest_of(root: &Value) -> String {
+    let mut json = String::new();
+    push_canonical(&mut json, root, true);
     let mut text = String::from("sha256:");
-    for byte in Sha256::digest(sorted(root).to_string()) {
+    for byte in Sha256::digest(json) {
         let _ = write!(text, "{byte:02x}");
     }
     text
 }
 
-fn sorted(value: Value) -> Value {
+fn push_canonical(out: &mut String, value: &Value, is_top: bool) {
     match value {
         Value::Object(map) => {
-            let mut pairs: Vec<_> = map.into_iter().collect();
-            pairs.sort_by(|(a, _), (b, _)| a.cmp(b));
-            Value::Object(pairs.into_iter().map(|(key, value)| (key, sorted(value))).collect())
+            let mut pairs: Vec<_> = map.iter().filter(|(key, _)| !is_top || *key != "digest").collect();
+            pairs.sort_by_key(|(key, _)| *key);
+            out.push('{');
+            for (i, (key, value)) in pairs.into_iter().enumerate() {
+                out.push_str(if i == 0 { "" } else { "," });
+                let _ = write!(out, "{}:", Value::String(key.clone()));
+                push_canonical(out, value, false);
+            }
+            out.push('}');
         }
-        Value::Array(items) => Value::Array(items.into_iter().map(sorted).collect()),
-        scalar => scalar,
+        Value::Array(items) => {
+            out.push('[');
+            for (i, item) in items.iter().enumerate() {
+                out.push_str(if i == 0 { "" } else { "," });
+                push_canonical(out, item, false);
+            }
+            out.push(']');
+        }
+        scalar => {
+            let _ = write!(out, "{scalar}");
+        }
     }
 }
 

@@ -40,6 +40,9 @@ pub(super) struct Key {
 /// Nesting of the deepest manifest is 9; more than this is no manifest.
 const DEEPEST: usize = 32;
 
+/// JSON has no limit for keys, YAML has 1,024 characters; names of hosts and bots are shorter than both.
+const LONGEST_KEY: usize = 65_536;
+
 impl Node {
     /// Reads one document. `place` is the path that errors name.
     pub(super) fn parse(place: &str, bytes: &[u8]) -> Result<Self, Error> {
@@ -53,6 +56,7 @@ impl Node {
                 max_total_comment_bytes: size,
                 max_depth: DEEPEST,
                 max_documents: 1,
+                simple_key_max_lookahead: LONGEST_KEY,
             },
             null_as_string: true,
             emit_comments: false,
