@@ -3,7 +3,7 @@
 //! Not local time. Example: `2026-03-10T23:59Z` is minute 29551679.
 
 use chrono::{DateTime, NaiveDate, NaiveDateTime};
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 /// A UTC minute, `floor(epoch / 60)`. Written as `2026-03-10T23:59Z`; with seconds, or any offset, it is read too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -65,8 +65,8 @@ pub(super) fn date_of(text: &str) -> Option<i64> {
 
 impl Serialize for Minute {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer
-            .serialize_str(&self.text().ok_or_else(|| ser::Error::custom("a minute beyond all calendars"))?)
+        // Nothing measured lies beyond the calendar, and writing a manifest must not fail for it.
+        serializer.serialize_str(self.text().as_deref().unwrap_or("beyond the calendar"))
     }
 }
 
@@ -79,8 +79,8 @@ impl<'de> Deserialize<'de> for Minute {
 
 impl Serialize for Second {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer
-            .serialize_str(&self.text().ok_or_else(|| ser::Error::custom("a second beyond all calendars"))?)
+        // Nothing measured lies beyond the calendar, and writing a manifest must not fail for it.
+        serializer.serialize_str(self.text().as_deref().unwrap_or("beyond the calendar"))
     }
 }
 

@@ -20,11 +20,33 @@ pub fn is_static(target: &[u8]) -> bool {
     let name = &name[..memchr::memchr(b';', name).unwrap_or(name.len())];
     let Some(dot) = memchr::memrchr(b'.', name) else { return false };
     let extension = &name[dot + 1..];
-    let mut lower = [0_u8; 5];
-    let Some(lower) = lower.get_mut(..extension.len()) else { return false };
-    lower.copy_from_slice(extension);
-    lower.make_ascii_lowercase();
-    EXTENSIONS.binary_search(&&*lower).is_ok()
+    extension.len() <= LONGEST && PACKED.contains(&packed(extension))
+}
+
+/// No extension is longer.
+const LONGEST: usize = 5;
+
+/// [`EXTENSIONS`] as numbers: comparing them needs no loop over bytes.
+const PACKED: [u64; EXTENSIONS.len()] = {
+    let mut numbers = [0; EXTENSIONS.len()];
+    let mut i = 0;
+    while i < EXTENSIONS.len() {
+        numbers[i] = packed(EXTENSIONS[i]);
+        i += 1;
+    }
+    numbers
+};
+
+/// The bytes in lower case, the first one highest.
+const fn packed(extension: &[u8]) -> u64 {
+    let mut number = 0;
+    let mut i = 0;
+    while i < extension.len() {
+        // `as` and not `from`: traits cannot be called here. Widening loses nothing.
+        number = number << 8 | extension[i].to_ascii_lowercase() as u64;
+        i += 1;
+    }
+    number
 }
 
 #[cfg(test)]
@@ -32,9 +54,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_list_is_sorted_lower_case_and_fits_the_buffer() {
+    fn the_list_is_sorted_lower_case_and_short() {
         assert!(EXTENSIONS.is_sorted());
-        assert!(EXTENSIONS.iter().all(|e| e.len() <= 5 && **e == e.to_ascii_lowercase()));
+        assert!(EXTENSIONS.iter().all(|e| (1..=LONGEST).contains(&e.len()) && **e == e.to_ascii_lowercase()));
     }
 
     #[test]
