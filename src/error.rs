@@ -39,7 +39,13 @@ struct Inner {
 impl Error {
     #[cold]
     fn new(kind: ErrorKind, place: impl fmt::Display, what: impl fmt::Display) -> Self {
-        Self(Box::new(Inner { kind, place: place.to_string(), what: what.to_string(), cause: None, hint: None }))
+        Self(Box::new(Inner {
+            kind,
+            place: place.to_string(),
+            what: what.to_string(),
+            cause: None,
+            hint: None,
+        }))
     }
 
     /// Exit 2. `place` is a flag, a path with its line, or a key.
@@ -69,7 +75,11 @@ impl Error {
     /// Exit 128 + `signal`.
     #[cold]
     pub fn interrupted(signal: i32) -> Self {
-        Self::new(ErrorKind::Interrupted(signal), "crawl-baseline", format_args!("stopped by signal {signal}"))
+        Self::new(
+            ErrorKind::Interrupted(signal),
+            "crawl-baseline",
+            format_args!("stopped by signal {signal}"),
+        )
     }
 
     /// Adds the cause, usually the text of an `std::io::Error`.

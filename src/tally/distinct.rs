@@ -27,7 +27,8 @@ impl Distinct {
         }
         let index = usize::try_from(hash >> (64 - INDEX_BITS)).unwrap_or(0);
         // The position of the first 1 in the remaining 53 bits, from 1; 54 when there is none.
-        let rank = u8::try_from(((hash << INDEX_BITS) | (1 << (INDEX_BITS - 1))).leading_zeros() + 1).unwrap_or(54);
+        let rank =
+            u8::try_from(((hash << INDEX_BITS) | (1 << (INDEX_BITS - 1))).leading_zeros() + 1).unwrap_or(54);
         if self.registers[index] < rank {
             self.registers[index] = rank;
         }
