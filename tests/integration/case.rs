@@ -57,6 +57,8 @@ struct Made {
     /// So many times in a row.
     repeat: Option<usize>,
     gzip: bool,
+    /// With `gzip`: so many members with the same content.
+    repeat_gzip: usize,
     /// Without so many of the last bytes.
     cut: usize,
     /// Unix permissions, such as 0o000.
@@ -115,8 +117,9 @@ struct JsonCheck {
     is: Option<Value>,
     /// The sum of an object's or list's numbers.
     sum: Option<u64>,
-    /// The text holds this.
-    has: Option<String>,
+    /// Something other than null stands there.
+    #[serde(default)]
+    set: bool,
 }
 
 impl Content {
@@ -158,7 +161,7 @@ impl Made {
         if self.gzip {
             let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
             encoder.write_all(&bytes).expect("a vector takes every byte");
-            bytes = encoder.finish().expect("a vector takes every byte");
+            bytes = encoder.finish().expect("a vector takes every byte").repeat(self.repeat_gzip.max(1));
         }
         bytes.truncate(bytes.len() - self.cut);
         bytes
@@ -240,14 +243,15 @@ impl JsonCheck {
         let Some(found) = value.pointer(&self.at) else {
             return Some(format!("{}: nothing at {}", self.file, self.at));
         };
-        if self.is.is_none() && self.sum.is_none() && self.has.is_none() {
+        if self.is.is_none() && self.sum.is_none() && !self.set {
             return Some(format!("{}: a check of {} that checks nothing", self.file, self.at));
         }
         let is = self.is.as_ref().is_none_or(|expected| found == expected);
         let sum = self.sum.is_none_or(|expected| sum(found) == expected);
-        let has = self.has.as_ref().is_none_or(|part| found.to_string().contains(part.as_str()));
-        let wanted = (&self.is, &self.sum, &self.has);
-        (!(is && sum && has)).then(|| format!("{}: {} is {found}, wanted {wanted:?}", self.file, self.at))
+        let set = !self.set || !found.is_null();
+        let wanted = (&self.is, &self.sum, self.set);
+        (!(is && sum && set))
+            .then(|| format!("{}: {} is {found}, wanted (is, sum, set) {wanted:?}", self.file, self.at))
     }
 }
 

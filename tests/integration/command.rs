@@ -35,11 +35,6 @@ impl Dir {
         self
     }
 
-    pub(crate) fn read(&self, name: &str) -> Vec<u8> {
-        let path = self.path().join(name);
-        std::fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
-    }
-
     /// What matches a pattern below the folder, sorted.
     pub(crate) fn glob(&self, pattern: &str) -> Vec<PathBuf> {
         let whole = format!("{}/{pattern}", self.path().display());
@@ -76,6 +71,12 @@ impl Command {
 
     pub(crate) fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.stdin = bytes.into();
+        self
+    }
+
+    /// Sends stdout to this file instead of the test.
+    pub(crate) fn stdout_to(mut self, file: std::fs::File) -> Self {
+        self.inner.stdout(file);
         self
     }
 
