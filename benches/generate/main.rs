@@ -1,5 +1,7 @@
 //! The command around the log generator: `cargo run --release --example generate_logs -- --bytes 1G > access.log`.
 
+#[path = "check.rs"]
+mod check;
 #[path = "generator.rs"]
 mod generator;
 #[path = "samples.rs"]
@@ -47,6 +49,9 @@ struct Cli {
     /// Writes what was generated as JSON.
     #[arg(long)]
     truth: Option<PathBuf>,
+    /// Generates nothing; compares this baseline JSON with the file that --truth names, and fails when they differ.
+    #[arg(long, value_name = "BASELINE", requires = "truth")]
+    check: Option<PathBuf>,
     /// Instead of standard output.
     #[arg(long)]
     output: Option<PathBuf>,
@@ -112,7 +117,16 @@ fn parse_time(text: &str) -> Result<i64, String> {
     chrono::DateTime::parse_from_rfc3339(text).map(|time| time.timestamp()).map_err(|e| e.to_string())
 }
 
+fn read_json(path: &Path) -> Result<serde_json::Value, String> {
+    let bytes = std::fs::read(path).map_err(|e| format!("{}: cannot read: {e}", path.display()))?;
+    serde_json::from_slice(&bytes).map_err(|e| format!("{}: no JSON: {e}", path.display()))
+}
+
 fn run(cli: &Cli) -> Result<(), String> {
+    if let (Some(baseline), Some(truth)) = (&cli.check, &cli.truth) {
+        let differences = check::differences(&read_json(truth)?, &read_json(baseline)?);
+        return if differences.is_empty() { Ok(()) } else { Err(differences.join("\n")) };
+    }
     if let Some(folder) = &cli.samples {
         return samples::write(folder);
     }
