@@ -1,1 +1,13 @@
-//! Integration tests.
+//! The tests that run the built program, all in one binary: linking it once is minutes cheaper than linking it often.
+
+#![allow(missing_docs, reason = "test names are sentences")]
+
+mod case;
+#[allow(dead_code, reason = "the commands that need the rest come later")]
+mod command;
+#[allow(dead_code, reason = "each test uses a part of it")]
+#[path = "../../benches/generate/generator.rs"]
+mod generator;
+mod generator_truth;
+#[path = "../../benches/generate/samples.rs"]
+mod samples;
