@@ -15,18 +15,18 @@ use crawl_baseline::format::{Entry, Line, Record, request, tail};
 
 /// Who asked, as far as the caller knows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Who {
+pub(crate) struct Who {
     /// Catalogue or declared name, or a group in parentheses.
-    pub bot: Option<String>,
+    pub(crate) bot: Option<String>,
     /// One of the categories.
-    pub category: Option<String>,
+    pub(crate) category: Option<String>,
     /// `verified`, `failed` or `not_checkable`.
-    pub verification: Option<String>,
+    pub(crate) verification: Option<String>,
 }
 
 /// The object of one line. `line` counts from 1.
 #[must_use]
-pub fn object(
+pub(crate) fn object(
     file: &str,
     line: u64,
     entry: &Entry<'_>,
