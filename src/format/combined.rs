@@ -11,7 +11,7 @@ use super::record::{Flags, Format, Record, RejectReason};
 use super::timestamp::{self, Missing, Place, Stamp};
 
 /// How many closing quotes are tried in full before a line is given up: hostile lines must not cost quadratic time.
-const TRIES: usize = 32;
+const TRIES: usize = 16;
 
 /// Largest byte count: what signed 64-bit columns hold.
 const MOST_BYTES: u64 = i64::MAX.cast_unsigned();

@@ -16,5 +16,6 @@ mod prefix;
 pub mod request;
 pub mod tail;
 mod combined;
+mod structural;
 mod parser;
 pub use parser::{Entry, Parser, ParserOptions};

@@ -52,7 +52,8 @@ pub(super) fn locate(line: &[u8]) -> Result<Place, Missing> {
             continue;
         };
         let text = &line[open + 1..close];
-        if !resembles_time(text) {
+        // A nearer bracket is looked at in its turn: `x [y [10/Mar/2026:06:25:14 +0000]`.
+        if memchr::memchr(b'[', text).is_some() || !resembles_time(text) {
             continue;
         }
         // A stamp behind the first quote belongs to a field, not to the entry.

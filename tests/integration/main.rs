@@ -9,5 +9,6 @@ mod command;
 #[path = "../../benches/generate/generator.rs"]
 mod generator;
 mod generator_truth;
+mod lines;
 #[path = "../../benches/generate/samples.rs"]
 mod samples;
