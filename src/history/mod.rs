@@ -4,12 +4,13 @@
 //! table `sources` is written last and names its siblings; what nothing names does not exist. Totals are sums over
 //! parts.
 
-pub mod batch;
+mod batch;
 pub mod known;
+mod log_rows;
 pub mod merge;
 pub mod part;
 pub mod read;
-pub mod rows;
+mod rows;
 pub mod run;
 pub mod schema;
 pub mod settings;

@@ -12,6 +12,7 @@ use arrow::array::RecordBatch;
 
 use crate::error::{Error, ErrorKind};
 use crate::file;
+use crate::history::log_rows;
 use crate::history::merge::merge_days;
 use crate::history::part::{OpenPart, PartPath, damaged};
 use crate::history::rows::{self, SeriesNumbers};
@@ -286,7 +287,7 @@ impl History {
             for path in parts_in(&folder)? {
                 let read = OpenPart::read(path).and_then(|part| {
                     let batches = part.batches(&[])?;
-                    all_rows(&part, &batches, rows::runs)
+                    all_rows(&part, &batches, log_rows::runs)
                 });
                 match read {
                     Ok(rows) => runs.extend(rows),
@@ -315,7 +316,7 @@ fn all_rows<T>(
 
 fn read_sources(path: PathBuf) -> Result<Vec<SourceRow>, Error> {
     let part = OpenPart::read(path)?;
-    all_rows(&part, &part.batches(&[])?, rows::sources)
+    all_rows(&part, &part.batches(&[])?, log_rows::sources)
 }
 
 /// The rows of a part that a `sources` row names; `None` when it cannot be used, which is then among the warnings.

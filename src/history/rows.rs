@@ -6,30 +6,24 @@
 use std::collections::BTreeMap;
 
 use arrow::array::{
-    Array, BinaryArray, BooleanArray, Date32Array, Int32Array, Int64Array, ListArray, RecordBatch,
-    StringArray, StructArray, TimestampMicrosecondArray,
+    Array, BinaryArray, BooleanArray, Int32Array, Int64Array, ListArray, RecordBatch, StringArray,
+    StructArray, TimestampMicrosecondArray,
 };
 
-use crate::format::RejectReason;
-use crate::history::run::{RunInput, RunRow};
-use crate::history::settings::Settings;
-use crate::history::source_row::{Identity, PartName, SourceEntry, SourceRow};
-use crate::source::identity::{Digest, Granules, Head};
 use crate::tally::distinct::Distinct;
 use crate::tally::table::{
-    BotRow, Coverage, LineCounts, MinuteRow, STATUS_CLASSES, STATUS_CODES, Series, StatusRow, Verification,
-    WasteRow,
+    BotRow, MinuteRow, STATUS_CLASSES, STATUS_CODES, Series, StatusRow, Verification, WasteRow,
 };
 
 /// Why a part does not fit.
 pub(super) type Misfit = String;
 
 /// A value outside of its column's range, or a null where none belongs.
-fn misfit(column: &str, what: &str) -> Misfit {
+pub(super) fn misfit(column: &str, what: &str) -> Misfit {
     format!("column `{column}`: {what}")
 }
 
-fn column<'a, T: 'static>(batch: &'a RecordBatch, name: &str) -> Result<&'a T, Misfit> {
+pub(super) fn column<'a, T: 'static>(batch: &'a RecordBatch, name: &str) -> Result<&'a T, Misfit> {
     let array = batch.column_by_name(name).ok_or_else(|| misfit(name, "is missing"))?;
     array
         .as_any()
@@ -38,7 +32,7 @@ fn column<'a, T: 'static>(batch: &'a RecordBatch, name: &str) -> Result<&'a T, M
 }
 
 /// A column without nulls.
-fn full<'a, T: Array + 'static>(batch: &'a RecordBatch, name: &str) -> Result<&'a T, Misfit> {
+pub(super) fn full<'a, T: Array + 'static>(batch: &'a RecordBatch, name: &str) -> Result<&'a T, Misfit> {
     let array: &T = column(batch, name)?;
     if array.null_count() > 0 { Err(misfit(name, "holds nulls")) } else { Ok(array) }
 }
@@ -48,14 +42,14 @@ fn unsigned(name: &str, value: i64) -> Result<u64, Misfit> {
 }
 
 /// A column of counts.
-struct Counts<'a>(&'a str, &'a Int64Array);
+pub(super) struct Counts<'a>(&'a str, &'a Int64Array);
 
 impl<'a> Counts<'a> {
-    fn of(batch: &'a RecordBatch, name: &'a str) -> Result<Self, Misfit> {
+    pub(super) fn of(batch: &'a RecordBatch, name: &'a str) -> Result<Self, Misfit> {
         Ok(Self(name, full(batch, name)?))
     }
 
-    fn at(&self, row: usize) -> Result<u64, Misfit> {
+    pub(super) fn at(&self, row: usize) -> Result<u64, Misfit> {
         unsigned(self.0, self.1.value(row))
     }
 }
@@ -64,15 +58,15 @@ fn optional_count(name: &str, array: &Int64Array, row: usize) -> Result<Option<u
     if array.is_null(row) { Ok(None) } else { unsigned(name, array.value(row)).map(Some) }
 }
 
-fn seconds(micros: i64) -> i64 {
+pub(super) fn seconds(micros: i64) -> i64 {
     micros.div_euclid(1_000_000)
 }
 
 /// The elements of a list of structs in one row, and its field of that name.
-struct Elements(StructArray);
+pub(super) struct Elements(StructArray);
 
 impl Elements {
-    fn of(batch: &RecordBatch, name: &str, row: usize) -> Result<Self, Misfit> {
+    pub(super) fn of(batch: &RecordBatch, name: &str, row: usize) -> Result<Self, Misfit> {
         let list: &ListArray = full(batch, name)?;
         list.value(row)
             .as_any()
@@ -82,23 +76,23 @@ impl Elements {
             .ok_or_else(|| misfit(name, "is no list of structs"))
     }
 
-    fn field<T: Array + 'static>(&self, name: &str) -> Result<&T, Misfit> {
+    pub(super) fn field<T: Array + 'static>(&self, name: &str) -> Result<&T, Misfit> {
         self.0
             .column_by_name(name)
             .and_then(|a| a.as_any().downcast_ref::<T>())
             .ok_or_else(|| misfit(name, "is missing or of an unexpected type"))
     }
 
-    fn texts(&self, name: &str) -> Result<Vec<String>, Misfit> {
+    pub(super) fn texts(&self, name: &str) -> Result<Vec<String>, Misfit> {
         Ok(self.field::<StringArray>(name)?.iter().map(|t| t.unwrap_or_default().to_owned()).collect())
     }
 
-    fn counts(&self, name: &str) -> Result<Vec<u64>, Misfit> {
+    pub(super) fn counts(&self, name: &str) -> Result<Vec<u64>, Misfit> {
         self.field::<Int64Array>(name)?.values().iter().map(|n| unsigned(name, *n)).collect()
     }
 }
 
-fn text_counts(
+pub(super) fn text_counts(
     batch: &RecordBatch,
     name: &str,
     row: usize,
@@ -109,12 +103,16 @@ fn text_counts(
     Ok(elements.texts(text)?.into_iter().zip(elements.counts(count)?).collect())
 }
 
-fn text_pairs(batch: &RecordBatch, name: &str, row: usize) -> Result<Vec<(String, String)>, Misfit> {
+pub(super) fn text_pairs(
+    batch: &RecordBatch,
+    name: &str,
+    row: usize,
+) -> Result<Vec<(String, String)>, Misfit> {
     let elements = Elements::of(batch, name, row)?;
     Ok(elements.texts("name")?.into_iter().zip(elements.texts("value")?).collect())
 }
 
-fn text_list(batch: &RecordBatch, name: &str, row: usize) -> Result<Vec<String>, Misfit> {
+pub(super) fn text_list(batch: &RecordBatch, name: &str, row: usize) -> Result<Vec<String>, Misfit> {
     let list: &ListArray = full(batch, name)?;
     let texts = list.value(row);
     let texts: &StringArray =
@@ -407,145 +405,4 @@ pub(super) fn bots(
 /// Only whose rows they are.
 pub(super) fn roll_ups(batch: &RecordBatch, source: &str, numbers: &mut SeriesNumbers) -> Result<(), Misfit> {
     series_of_rows(batch, source, true, numbers).map(drop)
-}
-
-fn reason(name: &str) -> Result<RejectReason, Misfit> {
-    RejectReason::ALL
-        .into_iter()
-        .find(|r| r.name() == name)
-        .ok_or_else(|| misfit("reason", &format!("holds `{name}`, which this version does not know")))
-}
-
-/// Rows of `sources`.
-pub(super) fn sources(batch: &RecordBatch) -> Result<Vec<SourceRow>, Misfit> {
-    (0..batch.num_rows()).map(|row| source(batch, row)).collect()
-}
-
-fn source(batch: &RecordBatch, row: usize) -> Result<SourceRow, Misfit> {
-    let text = |name: &str| Ok::<_, Misfit>(full::<StringArray>(batch, name)?.value(row).to_owned());
-    let optional_text = |name: &str| {
-        let array: &StringArray = column(batch, name)?;
-        Ok::<_, Misfit>((!array.is_null(row)).then(|| array.value(row).to_owned()))
-    };
-    let flag = |name: &str| Ok::<_, Misfit>(full::<BooleanArray>(batch, name)?.value(row));
-    let count = |name: &str| Counts::of(batch, name)?.at(row);
-
-    let granules: &BinaryArray = full(batch, "granule_hashes")?;
-    let identity = Identity {
-        head: Head::from_hex(&text("head_hash")?).ok_or_else(|| misfit("head_hash", "is no hash"))?,
-        content: Digest::from_hex(&text("content_digest")?)
-            .ok_or_else(|| misfit("content_digest", "is no digest"))?,
-        granules: Granules::from_bytes(count("length_bytes")?, granules.value(row))
-            .ok_or_else(|| misfit("granule_hashes", "does not fit `length_bytes`"))?,
-    };
-    let entry = SourceEntry {
-        source: text("source")?,
-        identity,
-        settings: Settings::new(text_pairs(batch, "settings", row)?),
-        recorded: text_pairs(batch, "recorded", row)?,
-        replaces: text_list(batch, "replaces", row)?,
-        clock: optional_text("clock")?,
-        live: flag("live")?,
-        damaged: flag("damaged")?,
-        overlap_source: optional_text("overlap_source")?,
-        overflow: text_list(batch, "overflow", row)?,
-    };
-
-    let mut rejects = BTreeMap::new();
-    for (name, n) in text_counts(batch, "rejects", row, "reason", "lines")? {
-        rejects.insert(reason(&name)?, n);
-    }
-    let counts = LineCounts {
-        lines: count("lines")?,
-        blank: count("blank")?,
-        directive: count("directive")?,
-        filtered: count("filtered")?,
-        records: count("records")?,
-        rejects,
-        out_of_range: count("out_of_range")?,
-        joined_lines: count("joined_lines")?,
-        deferred_bytes: count("deferred_bytes")?,
-        overlap_bytes: count("overlap_bytes")?,
-        nul_bytes_skipped: count("nul_bytes_skipped")?,
-    };
-
-    let days = Elements::of(batch, "coverage", row)?;
-    let (dates, first, last): (&Date32Array, &TimestampMicrosecondArray, &TimestampMicrosecondArray) =
-        (days.field("date")?, days.field("first")?, days.field("last")?);
-    let coverage = (0..dates.len())
-        .map(|i| Coverage {
-            date: dates.value(i),
-            first: seconds(first.value(i)),
-            last: seconds(last.value(i)),
-        })
-        .collect();
-
-    let rejected = Elements::of(batch, "first_rejected_lines", row)?;
-    let first_rejected_lines = rejected
-        .counts("line")?
-        .into_iter()
-        .zip(rejected.texts("reason")?)
-        .map(|(line, name)| Ok((line, reason(&name)?)))
-        .collect::<Result<_, Misfit>>()?;
-
-    let named = Elements::of(batch, "parts", row)?;
-    let mut parts = Vec::new();
-    for (((path, rows), bytes), hash) in named
-        .texts("path")?
-        .into_iter()
-        .zip(named.counts("rows")?)
-        .zip(named.counts("bytes")?)
-        .zip(named.texts("file_hash")?)
-    {
-        let hash = Head::from_hex(&hash).ok_or_else(|| misfit("file_hash", "is no hash"))?.0;
-        parts.push(PartName { path, rows, bytes, hash });
-    }
-
-    let first_date: &Date32Array = column(batch, "first_record_date")?;
-    Ok(SourceRow {
-        entry,
-        counts,
-        formats: text_counts(batch, "formats", row, "format", "records")?.into_iter().collect(),
-        flags: text_counts(batch, "flags", row, "flag", "records")?.into_iter().collect(),
-        coverage,
-        first_date: (!first_date.is_null(row)).then(|| first_date.value(row)),
-        first_rejected_lines,
-        parts,
-    })
-}
-
-/// Rows of `runs`.
-pub(super) fn runs(batch: &RecordBatch) -> Result<Vec<RunRow>, Misfit> {
-    let text = |name: &str| full::<StringArray>(batch, name);
-    let instant = |name: &str| full::<TimestampMicrosecondArray>(batch, name);
-    let (run, version) = (text("run")?, text("version")?);
-    let (started, finished) = (instant("started_at")?, instant("finished_at")?);
-    let exits: &Int32Array = full(batch, "exit_code")?;
-    (0..batch.num_rows())
-        .map(|row| {
-            let elements = Elements::of(batch, "inputs", row)?;
-            let sources: &StringArray = elements.field("source")?;
-            let inputs = elements
-                .texts("path")?
-                .into_iter()
-                .zip(sources.iter())
-                .zip(elements.texts("outcome")?)
-                .map(|((path, source), outcome)| RunInput {
-                    path,
-                    source: source.map(str::to_owned),
-                    outcome,
-                })
-                .collect();
-            Ok(RunRow {
-                run: run.value(row).to_owned(),
-                version: version.value(row).to_owned(),
-                arguments: text_list(batch, "arguments", row)?,
-                inputs,
-                started_at: seconds(started.value(row)),
-                finished_at: seconds(finished.value(row)),
-                exit_code: u8::try_from(exits.value(row))
-                    .map_err(|_| misfit("exit_code", "is no exit code"))?,
-            })
-        })
-        .collect()
 }
