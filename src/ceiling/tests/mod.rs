@@ -1,0 +1,7 @@
+//! Tests of whole recommendations: tables from closed formulas in, every number out.
+
+mod examples;
+mod golden;
+mod nights;
+mod properties;
+mod table;
