@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 use super::entry::{Decision, Member};
 use super::rank::rank_of;
-use super::recommendation::Grade;
 use super::site::given;
+use crate::manifest::Grade;
 
 /// The budgets of a ceiling.
 #[derive(Debug, Clone, Copy)]

@@ -6,8 +6,8 @@ use super::entry::Decision;
 use super::facts::Facts;
 use super::minute::BotMinute;
 use super::rank::rank_of;
-use super::recommendation::{Algorithm, Grade};
 use super::site::given;
+use crate::manifest::{Algorithm, Grade};
 
 /// Both bursts and the algorithm.
 #[derive(Debug, Clone, Copy)]

@@ -10,8 +10,9 @@ use super::onset::OnsetState;
 use super::overload::OverloadVerdict;
 use super::policy::Policy;
 use super::previous::{PreviousEntry, Prior};
-use super::recommendation::{Action, Candidate, Grade, Recommendation, Rule};
+use super::recommendation::{Candidate, Recommendation, Rule};
 use super::site::given;
+use crate::manifest::{Action, Grade};
 
 /// What the entry of all bots together has to know of each.
 #[derive(Debug, Clone)]

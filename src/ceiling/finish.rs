@@ -9,8 +9,9 @@ use super::entry::{Decision, Subject};
 use super::evidence::evidence;
 use super::host::Host;
 use super::rank::{float, floor, nearest_rank, rank_of, rounded, wilson_lower};
-use super::recommendation::{Action, ApplyReason, Grade, Recommendation};
+use super::recommendation::{ApplyReason, Recommendation};
 use super::site::{CdnHits, given};
+use crate::manifest::{Action, Grade};
 
 /// The category that is reported but not applied.
 const SEARCH_ENGINE: &str = "search-engine";

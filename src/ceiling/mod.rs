@@ -2,11 +2,12 @@
 //!
 //! A log shows demand, and capacity only when demand hit it. So a ceiling is the least of what is needed and of what
 //! is known to be safe: the demand rule speaks always, the capacity rules only where saturation was seen. Pure
-//! functions: minutes in, recommendation out; nothing here reads a file, a clock or a manifest.
+//! functions: minutes in, recommendation out; nothing here reads a file or a clock.
 //!
 //! The order of thought, a file each: `minute` and `episode` (what kind of minutes), `onset`, `overload` and `knee`
 //! (what saturated), `season` (hours of the week), `facts` (what one bot showed), `entry` and `hysteresis` (the
-//! ceiling), `burst`, `connections` and `budget` (what follows from it), `finish` and `evidence` (the whole entry).
+//! ceiling), `burst`, `connections` and `budget` (what follows from it), `finish` and `evidence` (the whole entry), `into_manifest` (its form
+//! in the manifest, and the way back).
 //!
 //! Example: a bot with 56 to 64 requests in every minute of a week gets 76, because 64 / 0.85 = 76 with headroom.
 
@@ -21,8 +22,8 @@ mod finish;
 mod host;
 mod hysteresis;
 mod input;
+mod into_manifest;
 mod knee;
-mod lint;
 mod minute;
 mod onset;
 mod overload;
@@ -40,16 +41,16 @@ mod tests;
 
 pub use episode::Standing;
 pub use input::{Input, RangeState};
+pub use into_manifest::{host_entry, manifest_policy, manifest_scopes, previous, window};
 pub use knee::KneeState;
-pub use lint::{Finding, lint};
 pub use onset::OnsetState;
 pub use overload::OverloadVerdict;
-pub use policy::{Breaker, ByGrade, Policy};
+pub use policy::{ByGrade, Policy};
 pub use previous::{PreviousEntry, PreviousManifest};
 pub use recommend::recommend;
 pub use recommendation::{
-    Action, Algorithm, AllBots, ApplyReason, Candidate, ConnectionRule, Evidence, Grade, HostCapacity,
-    HostRecommendation, Inputs, KnownCapacity, NotUsed, Recommendation, Rule, Window,
+    AllBots, ApplyReason, Candidate, ConnectionRule, Evidence, HostCapacity, HostRecommendation, Inputs,
+    KnownCapacity, NotUsed, Recommendation, Rule, Window,
 };
 pub use scopes::{Scope, Scopes, scopes};
 pub use site::{CdnHits, PublishedQuota, SiteConfig, Zone};

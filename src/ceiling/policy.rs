@@ -6,8 +6,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::recommendation::Grade;
 use crate::error::Error;
+use crate::manifest::{Breaker, Grade};
 
 /// One whole number for each grade.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,18 +42,6 @@ impl ByGrade {
     fn all(&self) -> [u64; 4] {
         [self.a, self.b, self.c, self.d]
     }
-}
-
-/// A latency breaker: opens after so many answers in a row slower than `factor` times the reference.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Breaker {
-    /// Slow answers in a row.
-    pub consecutive: u64,
-    /// How much slower than the reference is slow.
-    pub factor: f64,
-    /// The reference, `rolling_median`.
-    pub over: String,
 }
 
 /// Every constant of the recommendation.
@@ -244,7 +232,7 @@ impl Default for Policy {
             cdn_hit_ratio_max: 0.90,
             cooldown_seconds: (5, 900),
             domain_stall_seconds_max: 900,
-            breaker: Breaker { consecutive: 4, factor: 2.0, over: "rolling_median".to_owned() },
+            breaker: Breaker::default(),
         }
     }
 }

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::minute::{DAY, date_of};
 use super::policy::Policy;
-use super::recommendation::{Action, Grade};
+use crate::manifest::{Action, Grade};
 
 /// One earlier manifest, of one host.
 #[derive(Debug, Clone, PartialEq, Eq)]

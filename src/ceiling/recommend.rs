@@ -14,11 +14,11 @@ use super::policy::Policy;
 use super::previous::{PreviousEntry, PreviousManifest, Prior, newest_before};
 use super::rank::rounded;
 use super::recommendation::{
-    Algorithm, AllBots, ApplyReason, Candidate, Grade, HostCapacity, HostRecommendation, Recommendation,
-    Rule, Window,
+    AllBots, ApplyReason, Candidate, HostCapacity, HostRecommendation, Recommendation, Rule, Window,
 };
 use super::series::Series;
 use super::site::given;
+use crate::manifest::{Algorithm, Grade};
 
 /// The ceilings of one host.
 ///

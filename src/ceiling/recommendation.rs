@@ -11,24 +11,8 @@ use super::episode::Standing;
 use super::knee::KneeState;
 use super::onset::OnsetState;
 use super::overload::OverloadVerdict;
-use super::policy::Breaker;
 use super::previous::PreviousEntry;
-
-/// How far the numbers can be trusted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum Grade {
-    /// Capacity was established, and the demand came near it.
-    A,
-    /// A week of data.
-    B,
-    /// Half an hour of data.
-    C,
-    /// Less: reported only.
-    D,
-    /// There was no bot.
-    #[serde(rename = "none")]
-    None,
-}
+use crate::manifest::{Action, Algorithm, Breaker, Grade};
 
 /// A rule that a ceiling is bound by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -91,32 +75,6 @@ impl Rule {
             Self::RobotsCrawlDelay | Self::OperatorMax | Self::OperatorMaxAll | Self::PublishedQuota
         )
     }
-
-    /// The rule in one line, in the letters of the evidence's inputs.
-    #[must_use]
-    pub fn formula(self) -> &'static str {
-        match self {
-            Self::AllErrorsFloor => "1",
-            Self::Onset429 => "floor(f * C429)",
-            Self::HostOverload | Self::LatencyKnee => {
-                "min over slots of floor(max(0.05 H, f * H - people) * share)"
-            }
-            Self::DemandHeadroom => "ceil(want / u)",
-            Self::LargestBot => "the largest bot's own ceiling",
-            Self::ThinDataDefault | Self::NoTrafficDefault => "default",
-            Self::SumOfBots => "the sum of the bots' own ceilings",
-            Self::RobotsCrawlDelay => "floor(60 / crawl delay)",
-            Self::OperatorMax | Self::OperatorMaxAll => "configured",
-            Self::PublishedQuota => "0.90 * published quota",
-            Self::FrozenAfter429
-            | Self::FrozenAfterOverload
-            | Self::Deadband
-            | Self::PartialInputHold
-            | Self::UnhealthyHold
-            | Self::CensoredByOwnCeiling => "the previous value",
-            Self::MaxRaisePerDay => "floor(1.10 * previous value)",
-        }
-    }
 }
 
 /// A value with its rule; serialises as `{rule: value}`.
@@ -139,26 +97,6 @@ impl Serialize for Candidate {
 /// Candidates as one map, in their order.
 fn as_map<S: Serializer>(candidates: &[Candidate], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_map(candidates.iter().map(|c| (c.rule, c.value)))
-}
-
-/// How requests are shaped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Algorithm {
-    /// One at a time, evenly.
-    LeakyBucket,
-    /// A small burst, then evenly.
-    TokenBucket,
-}
-
-/// What to do with a bot that gets no answers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Action {
-    /// It is refused.
-    StopDenied,
-    /// Something is broken.
-    StopInvestigate,
 }
 
 /// Why an entry is not to be applied.

@@ -5,8 +5,9 @@
 use serde::Serialize;
 
 use super::policy::Policy;
-use super::recommendation::{AllBots, Grade, HostRecommendation};
+use super::recommendation::{AllBots, HostRecommendation};
 use super::site::SiteConfig;
+use crate::manifest::Grade;
 
 /// A limit, if one is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

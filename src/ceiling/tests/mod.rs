@@ -2,6 +2,7 @@
 
 mod examples;
 mod golden;
+mod manifest;
 mod nights;
 mod properties;
 mod table;

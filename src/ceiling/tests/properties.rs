@@ -4,11 +4,13 @@
 
 use proptest::prelude::*;
 
+use super::manifest::warnings;
 use super::table::{DAY, HOST, MONDAY, Row, Table, grouped};
 use crate::ceiling::{
-    AllBots, Grade, HostRecommendation, Input, OnsetState, Policy, PreviousEntry, PreviousManifest,
-    SiteConfig, lint, recommend,
+    AllBots, HostRecommendation, Input, OnsetState, Policy, PreviousEntry, PreviousManifest, SiteConfig,
+    recommend,
 };
+use crate::manifest::Grade;
 use crate::tally::table::{DayTables, Verification};
 
 /// A bot of a random table.
@@ -202,7 +204,7 @@ proptest! {
     fn ceilings_keep_to_their_bounds_and_contradict_nothing(world in world()) {
         let input = world.input(&world.table().days());
         let result = found(&input);
-        prop_assert_eq!(lint(&result, &input.site, &Policy::default()), vec![]);
+        prop_assert_eq!(warnings(&result, &input.site), Vec::<String>::new());
         let AllBots::Recommended(together) = &result.all_bots else { return Err(TestCaseError::fail("held")) };
         for (name, entry) in &result.bots {
             let rate = entry.max_requests_per_minute;
