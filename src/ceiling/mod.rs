@@ -7,10 +7,11 @@
 //! The order of thought, a file each: `minute` and `episode` (what kind of minutes), `onset`, `overload` and `knee`
 //! (what saturated), `season` (hours of the week), `facts` (what one bot showed), `entry` and `hysteresis` (the
 //! ceiling), `burst`, `connections` and `budget` (what follows from it), `finish` and `evidence` (the whole entry), `into_manifest` (its form
-//! in the manifest, and the way back).
+//! in the manifest, and the way back). `backtest` replays recorded traffic through a ceiling.
 //!
 //! Example: a bot with 56 to 64 requests in every minute of a week gets 76, because 64 / 0.85 = 76 with headroom.
 
+pub mod backtest;
 mod budget;
 mod burst;
 mod connections;
