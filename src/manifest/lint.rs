@@ -112,15 +112,15 @@ struct Limits {
 impl Limits {
     fn of(manifest: &Manifest) -> Self {
         let number = |key: &str, default| manifest.policy.get(key).and_then(Value::as_u64).unwrap_or(default);
-        let f = match manifest.policy.get("f") {
+        let f = match manifest.policy.get("capacity_share_percent") {
             Some(Value::Object(grades)) => grades.values().filter_map(Value::as_u64).max(),
             _ => None,
         };
         Self {
             burst_seconds: number("burst_seconds", 10),
             f: f.unwrap_or(70),
-            pool_share: number("pool_share", 5),
-            deadband: number("deadband", 5).min(100),
+            pool_share: number("bot_share_percent", 5),
+            deadband: number("deadband_percent", 5).min(100),
         }
     }
 }

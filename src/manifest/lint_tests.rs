@@ -105,7 +105,7 @@ fn slots_above_the_measured_capacity_are_found_by_more_than_the_dead_band() {
     assert_eq!(share(22), []);
     assert_eq!(share(23), at_host("above_measured_capacity"));
     let mut manifest = sample::manifest();
-    manifest.policy.insert("f".to_owned(), json!({"A": 50, "B": 40}));
+    manifest.policy.insert("capacity_share_percent".to_owned(), json!({"A": 50, "B": 40}));
     assert_eq!(lint(&manifest)[0].code, "above_measured_capacity");
 }
 

@@ -1,0 +1,8 @@
+//! Tests of whole recommendations: tables from closed formulas in, every number out.
+
+mod examples;
+mod golden;
+mod manifest;
+mod nights;
+mod properties;
+mod table;
