@@ -14,13 +14,13 @@
 //! crawl_delay_seconds = 2
 //! ```
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, NaiveDate, Utc};
 use serde::Deserialize;
 
+use crate::ceiling::{CdnHits, PublishedQuota, SiteConfig, Zone};
 use crate::cli::ReadingArguments;
 use crate::error::Error;
 use crate::format::{Format, ParserOptions};
@@ -96,8 +96,47 @@ pub struct Site {
     pub credential_per_hour: Option<u64>,
     /// Requests per day and identity.
     pub identity_per_day: Option<u64>,
-    /// Ceilings that are set by hand: key of the manifest, value.
-    pub pinned: BTreeMap<String, u64>,
+}
+
+impl Site {
+    /// The site as the ceilings know it. `enforce` adds to its categories.
+    #[must_use]
+    pub fn ceilings(&self, enforce: &[String]) -> SiteConfig {
+        let zone = self.time_zone.as_deref().and_then(|z| z.parse().ok()).map(Zone::Named);
+        SiteConfig {
+            time_zone: zone.unwrap_or_default(),
+            cdn: match (self.cdn_hit_ratio, self.cdn_hits, self.cdn_total) {
+                (_, Some(hits), Some(total)) => Some(CdnHits::Measured { hits, total }),
+                (ratio, ..) => ratio.map(CdnHits::Ratio),
+            },
+            crawl_delay_ms: self.crawl_delay_seconds.map(milliseconds),
+            operator_max: self.operator_max_rpm,
+            operator_max_all: self.operator_max_rpm_all_bots,
+            published: PublishedQuota {
+                per_minute: self.published.per_minute,
+                per_hour: self.published.per_hour,
+                per_day: self.published.per_day,
+                at_once: self.published.at_once,
+                connections: self.published.connections,
+            },
+            gateway_concurrency: self.gateway_concurrency,
+            account_age_days: self.account_age_days,
+            enforce: self.enforce.iter().chain(enforce).cloned().collect(),
+            egress_per_hour: self.egress_per_hour,
+            credential_per_hour: self.credential_per_hour,
+            identity_per_day: self.identity_per_day,
+        }
+    }
+}
+
+/// Seconds, checked to be between 0 and a day, in milliseconds.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the range was checked when reading"
+)]
+fn milliseconds(seconds: f64) -> u64 {
+    (seconds * 1000.0).ceil() as u64
 }
 
 /// `published` of a site.
@@ -125,7 +164,9 @@ impl File {
         let path = named.unwrap_or(Path::new(FILE_NAME));
         let text = match fs::read_to_string(path) {
             Ok(text) => text,
-            Err(e) if named.is_none() && e.kind() == std::io::ErrorKind::NotFound => return Ok(Self::default()),
+            Err(e) if named.is_none() && e.kind() == std::io::ErrorKind::NotFound => {
+                return Ok(Self::default());
+            }
             Err(e) => {
                 return Err(Error::usage(path.display(), "cannot read this configuration").cause(e));
             }
@@ -135,9 +176,11 @@ impl File {
 
     fn parse(text: &str, path: &Path) -> Result<Self, Error> {
         let file: Self = toml::from_str(text).map_err(|e| {
-            let line = e.span().map_or(1, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
+            let line =
+                e.span().map_or(1, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
             let cause = e.message().to_owned();
-            let error = Error::usage(format_args!("{}:{line}", path.display()), "is no valid configuration").cause(&cause);
+            let error = Error::usage(format_args!("{}:{line}", path.display()), "is no valid configuration")
+                .cause(&cause);
             match nearest_field(&cause) {
                 Some(field) => error.hint(format_args!("did you mean `{field}`?")),
                 None => error.hint("the keys are listed in README, section Configuration"),
@@ -148,11 +191,17 @@ impl File {
             if site.hosts.is_empty() {
                 return Err(Error::usage(place(), "has no `hosts`").hint("add hosts = [\"www.example.com\"]"));
             }
+            if site.cdn_hits.is_some() != site.cdn_total.is_some() || site.cdn_hits > site.cdn_total {
+                return Err(Error::usage(place(), "cdn_hits and cdn_total are no share")
+                    .cause("expected both, and hits at most the total"));
+            }
             if site.cdn_hit_ratio.is_some_and(|r| !(0.0..=1.0).contains(&r)) {
                 return Err(Error::usage(place(), "cdn_hit_ratio is no share").cause("expected 0 to 1"));
             }
             if site.crawl_delay_seconds.is_some_and(|d| !(0.0..=86_400.0).contains(&d)) {
-                return Err(Error::usage(place(), "crawl_delay_seconds is out of range").cause("expected 0 to 86400"));
+                return Err(
+                    Error::usage(place(), "crawl_delay_seconds is out of range").cause("expected 0 to 86400")
+                );
             }
             if let Some(zone) = &site.time_zone
                 && zone.parse::<chrono_tz::Tz>().is_err()
@@ -210,7 +259,8 @@ fn distance(a: &[u8], b: &[u8]) -> usize {
 pub fn now(given: Option<&str>) -> Result<DateTime<Utc>, Error> {
     match given {
         None => {
-            let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+            let since =
+                std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
             Ok(DateTime::from_timestamp(i64::try_from(since.as_secs()).unwrap_or(0), 0).unwrap_or_default())
         }
         Some(text) => time("--now", text),
@@ -238,7 +288,8 @@ pub fn time(flag: &str, text: &str) -> Result<DateTime<Utc>, Error> {
 /// Anything else (usage), naming the flag.
 pub fn span(flag: &str, text: &str) -> Result<i64, Error> {
     let wrong = || {
-        Error::usage(flag, format_args!("cannot read {text:?} as a span")).hint("write a number and s, m, h, d or w: 24h")
+        Error::usage(flag, format_args!("cannot read {text:?} as a span"))
+            .hint("write a number and s, m, h, d or w: 24h")
     };
     let unit = text.chars().last().ok_or_else(wrong)?;
     let number: i64 = text[..text.len() - unit.len_utf8()].parse().map_err(|_| wrong())?;
@@ -270,8 +321,11 @@ pub fn parser_options(arguments: &ReadingArguments, now: DateTime<Utc>) -> Resul
         })?),
     };
     if arguments.max_line_bytes < 1024 {
-        return Err(Error::usage("--max-line-bytes", format_args!("{} is too small", arguments.max_line_bytes))
-            .cause("expected at least 1024"));
+        return Err(Error::usage(
+            "--max-line-bytes",
+            format_args!("{} is too small", arguments.max_line_bytes),
+        )
+        .cause("expected at least 1024"));
     }
     Ok(ParserOptions {
         now: Some(now.timestamp()),
@@ -283,7 +337,8 @@ pub fn parser_options(arguments: &ReadingArguments, now: DateTime<Utc>) -> Resul
 
 fn zone_seconds(text: &str) -> Result<i32, Error> {
     let wrong = || {
-        Error::usage("--assume-zone", format_args!("cannot read {text:?} as an offset")).hint("write +0100 or -0330")
+        Error::usage("--assume-zone", format_args!("cannot read {text:?} as an offset"))
+            .hint("write +0100 or -0330")
     };
     let (sign, digits) = match text.split_at_checked(1) {
         Some(("+", digits)) => (1, digits),
@@ -308,10 +363,16 @@ mod tests {
 
     #[test]
     fn a_misspelt_key_is_named_with_its_line_and_the_nearest_one() {
-        let e = File::parse("[paths]\nlogs = []\n\n[[site]]\nhosts = [\"a\"]\ntimezone = \"UTC\"\n", Path::new("c.toml"))
-            .unwrap_err();
+        let e = File::parse(
+            "[paths]\nlogs = []\n\n[[site]]\nhosts = [\"a\"]\ntimezone = \"UTC\"\n",
+            Path::new("c.toml"),
+        )
+        .unwrap_err();
         assert_eq!(e.exit().code(), 2);
-        assert!(e.to_string().starts_with("c.toml:6: is no valid configuration: unknown field `timezone`"), "{e}");
+        assert!(
+            e.to_string().starts_with("c.toml:6: is no valid configuration: unknown field `timezone`"),
+            "{e}"
+        );
         assert_eq!(e.remedy(), Some("did you mean `time_zone`?"));
     }
 

@@ -167,7 +167,9 @@ pub fn read(pipeline: &Pipeline<'_>, logs: &[LogFile], urls: &Urls<'_>) -> Resul
     slots
         .into_iter()
         .map(|slot| {
-            slot.ok_or_else(|| Error::runtime("reading", "a log was left out").hint("this is a fault of the program"))
+            slot.ok_or_else(|| {
+                Error::runtime("reading", "a log was left out").hint("this is a fault of the program")
+            })
         })
         .collect()
 }
@@ -328,8 +330,11 @@ fn settle_settings(log: &Ingested, decision: &mut Decision, target: &Target<'_>)
     let place = log.log.path.display().to_string();
     let differs = target.settings.differ_from(&row.entry.settings, &place, target.reclassify)?;
     if differs && let Decision::Skip(Skip::Same(source)) = &*decision {
-        *decision =
-            Decision::Write { source: source.clone(), replaces: row.entry.replaces.clone(), why: Write::Settled };
+        *decision = Decision::Write {
+            source: source.clone(),
+            replaces: row.entry.replaces.clone(),
+            why: Write::Settled,
+        };
     }
     Ok(())
 }

@@ -308,7 +308,8 @@ impl Run<'_> {
                 return Work::Block(block);
             }
             if let Some(queue) = shared.plain.front_mut() {
-                let work = Work::Plain(queue.source, queue.file.clone(), queue.checkpoints.clone(), queue.next);
+                let work =
+                    Work::Plain(queue.source, queue.file.clone(), queue.checkpoints.clone(), queue.next);
                 queue.next += 1;
                 if queue.next == queue.blocks {
                     shared.plain.pop_front();
@@ -530,17 +531,17 @@ impl Run<'_> {
                 }
                 self.pipeline.progress.bytes.fetch_add(own.len() as u64, Ordering::Relaxed);
             }
-            Err(e) => self.damaged(source, Damage { at_byte: number * BLOCK_BYTES as u64, cause: shorter(&e) }),
+            Err(e) => {
+                self.damaged(source, Damage { at_byte: number * BLOCK_BYTES as u64, cause: shorter(&e) })
+            }
         }
         worker.buffer = buffer;
         self.block_done(source)
     }
 
     fn count(&self, worker: &mut Worker<'_>, source: usize, number: u64, lines: &[u8]) {
-        let mut accumulator = lock(&self.sources[source].state)
-            .accumulators
-            .pop()
-            .unwrap_or_else(|| self.accumulator(source));
+        let mut accumulator =
+            lock(&self.sources[source].state).accumulators.pop().unwrap_or_else(|| self.accumulator(source));
         worker.block(&mut accumulator, number, lines);
         lock(&self.sources[source].state).accumulators.push(accumulator);
     }

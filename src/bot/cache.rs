@@ -47,7 +47,8 @@ impl<T> UserAgentCache<T> {
         let place = self.values.len();
         self.values.push(resolve(user_agent));
         // The bound above is far below 2^32.
-        self.index.insert_unique(hash, (key, u32::try_from(place).unwrap_or(u32::MAX)), |(k, _)| low_half(*k));
+        self.index
+            .insert_unique(hash, (key, u32::try_from(place).unwrap_or(u32::MAX)), |(k, _)| low_half(*k));
         &self.values[place]
     }
 }

@@ -26,6 +26,7 @@ mod input;
 mod into_manifest;
 mod knee;
 mod minute;
+pub mod night;
 mod onset;
 mod overload;
 mod policy;

@@ -1,9 +1,11 @@
 //! `analyze`, the main job: logs into the history, then baseline, manifest and summary.
 
+mod ceilings;
 mod inputs;
 mod progress;
 mod view;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -25,8 +27,9 @@ use crate::history::read::History;
 use crate::history::run::{RunInput, RunRow, write_run};
 use crate::history::settings::Settings;
 use crate::ingest::{self, DEFAULT_HOST, Ingested, Target, Urls};
+use crate::manifest::Manifest;
 use crate::pipeline::{Pipeline, Progress, View};
-use crate::report::Summary;
+use crate::report::{HostCeilings, Summary};
 use crate::source::discover::{Discovery, LogFile};
 use crate::source::identity::Head;
 use crate::url::Rules;
@@ -103,21 +106,29 @@ impl Analyze<'_> {
             status = status.and(error.exit());
         }
         let input = inputs::baseline_input(self, &found, &logs, &urls, remarks.warnings);
-        let baseline = baseline::measure(&input);
+        let mut baseline = baseline::measure(&input);
         if baseline.totals.records == 0 {
             let error = Error::no_data("analyze", "found no record").hint(
-                "crawl-baseline parse LOG | head shows what each line was taken for; the newest manifest stays as it was",
+                "crawl-baseline parse LOG shows what each line was taken for; the newest manifest stays as it was",
             );
             console::print_error(&error);
             status = status.and(error.exit());
         } else if baseline.totals.bot_records == 0 && self.arguments.fail_on_empty {
-            let error = Error::no_data("analyze", "found no bot").hint("without --fail-on-empty this is a warning");
+            let error =
+                Error::no_data("analyze", "found no bot").hint("without --fail-on-empty this is a warning");
             console::print_error(&error);
             status = status.and(error.exit());
         }
-        let written = self.write(&baseline)?;
+        let manifest = if baseline.totals.records == 0 {
+            None
+        } else {
+            ceilings::manifest(self, &logs, history.is_some(), status == ExitStatus::Partial)?
+        };
+        let ceilings = manifest.as_ref().map(ceilings::shown).unwrap_or_default();
+        ceilings::fill_in(&mut baseline, manifest.as_ref());
+        let written = self.write(&baseline, manifest.as_ref())?;
         self.record_run(&logs, status)?;
-        self.say(&baseline, written)?;
+        self.say(&baseline, ceilings, &written)?;
         Ok(status)
     }
 
@@ -137,6 +148,8 @@ impl Analyze<'_> {
         for warning in history.warnings() {
             console::print_error(warning);
         }
+        // What a killed run left behind is of no use to anybody.
+        history.tidy()?;
         Ok(Some(history))
     }
 
@@ -150,7 +163,12 @@ impl Analyze<'_> {
         }
     }
 
-    fn read(&self, found: &Discovery, history: Option<&History>, urls: &Urls<'_>) -> Result<Vec<Ingested>, Error> {
+    fn read(
+        &self,
+        found: &Discovery,
+        history: Option<&History>,
+        urls: &Urls<'_>,
+    ) -> Result<Vec<Ingested>, Error> {
         let view = match self.view.last_seconds {
             None => self.view.view(None),
             Some(span) => {
@@ -194,7 +212,9 @@ impl Analyze<'_> {
             stop: self.stop,
         };
         let total = found.logs.iter().map(|l| l.size).sum();
-        progress::shown(&progress, total, !self.arguments.quiet, || ingest::read(&pipeline, &found.logs, urls))
+        progress::shown(&progress, total, !self.arguments.quiet, || {
+            ingest::read(&pipeline, &found.logs, urls)
+        })
     }
 
     fn threads(&self) -> usize {
@@ -220,14 +240,27 @@ impl Analyze<'_> {
         ingest::store(logs, target.as_ref())
     }
 
-    /// Writes the baseline; each file is whole or not there.
-    fn write(&self, baseline: &Baseline) -> Result<Vec<PathBuf>, Error> {
+    /// Writes the baseline and the manifest, the newest manifest last. Each file is whole or not there.
+    fn write(&self, baseline: &Baseline, manifest: Option<&Manifest>) -> Result<Vec<PathBuf>, Error> {
         let json = baseline.to_json()?;
         let mut dated = self.output.dated(self.reading.now);
         let mut written = vec![dated.write(Artifact::Baseline, |out| {
             std::io::Write::write_all(out, json.as_bytes())?;
             Ok(())
         })?];
+        let mut dated_manifest = None;
+        if let Some(manifest) = manifest {
+            let (kind, text) = match self.arguments.manifest_format {
+                cli::ManifestFormat::Yaml => (Artifact::Manifest, manifest.to_yaml()),
+                cli::ManifestFormat::Json => (Artifact::ManifestJson, manifest.to_json()),
+            };
+            let path = dated.write(kind, |out| {
+                std::io::Write::write_all(out, text.as_bytes())?;
+                Ok(())
+            })?;
+            written.push(path.clone());
+            dated_manifest = Some(path);
+        }
         written.push(dated.write_checksums()?);
         match self.arguments.output_json.as_deref() {
             Some(path) if path == Path::new("-") => {
@@ -241,6 +274,9 @@ impl Analyze<'_> {
                 written.push(path.to_owned());
             }
             None => {}
+        }
+        if let Some(path) = dated_manifest {
+            written.push(self.output.publish(&path)?);
         }
         Ok(written)
     }
@@ -269,10 +305,15 @@ impl Analyze<'_> {
         Ok(())
     }
 
-    fn say(&self, baseline: &Baseline, written: Vec<PathBuf>) -> Result<(), Error> {
+    fn say(
+        &self,
+        baseline: &Baseline,
+        ceilings: BTreeMap<String, HostCeilings>,
+        written: &[PathBuf],
+    ) -> Result<(), Error> {
         let summary = Summary {
             baseline,
-            ceilings: std::collections::BTreeMap::new(),
+            ceilings,
             written: written.iter().map(|p| p.display().to_string()).collect(),
             width: width(),
         };

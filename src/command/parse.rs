@@ -86,13 +86,18 @@ fn print_log(
     let place = log.path.display().to_string();
     let unreadable = |e: io::Error| Error::partial(&place, "cannot open").cause(e);
     let mut head = Vec::new();
-    let mut file: Box<dyn Read + Send> =
-        if log.is_stdin() { Box::new(io::stdin()) } else { Box::new(File::open(&log.path).map_err(unreadable)?) };
+    let mut file: Box<dyn Read + Send> = if log.is_stdin() {
+        Box::new(io::stdin())
+    } else {
+        Box::new(File::open(&log.path).map_err(unreadable)?)
+    };
     (&mut file).take(Compression::HEAD as u64).read_to_end(&mut head).map_err(unreadable)?;
     let compression = Compression::of(&head);
     if let Compression::Unsupported(name) = compression {
         let error = Error::partial(&place, format_args!("{name} compression is not supported"));
-        return Err(error.hint("unpack it first, or pipe it: program -dc FILE | crawl-baseline ... -").into());
+        return Err(error
+            .hint("unpack it first, or pipe it: program -dc FILE | crawl-baseline ... -")
+            .into());
     }
     let reader = Box::new(io::Cursor::new(head).chain(file));
     let mut stream = Stream::open(reader, compression, reading.parser.max_line_bytes).map_err(unreadable)?;

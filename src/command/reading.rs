@@ -112,7 +112,11 @@ impl Reading {
 fn logs(arguments: &ReadingArguments, file: &File) -> Result<Vec<(PathBuf, Option<String>)>, Error> {
     let typed: Vec<_> = arguments.logs.iter().chain(&arguments.log_dir).map(|p| (p.clone(), None)).collect();
     // A folder from the environment is a default: what was typed goes before it.
-    let typed = if arguments.logs.is_empty() { typed } else { arguments.logs.iter().map(|p| (p.clone(), None)).collect() };
+    let typed = if arguments.logs.is_empty() {
+        typed
+    } else {
+        arguments.logs.iter().map(|p| (p.clone(), None)).collect()
+    };
     if !typed.is_empty() {
         return Ok(typed);
     }

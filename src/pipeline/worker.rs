@@ -32,7 +32,6 @@ pub(super) struct Accumulator {
     pub(super) matched: Option<MatchedTally>,
 }
 
-
 /// What a thread knows of a User-Agent.
 #[derive(Debug)]
 struct UserAgent {
@@ -102,7 +101,11 @@ impl<'a> Worker<'a> {
 
     pub(super) fn block(&mut self, accumulator: &mut Accumulator, number: u64, lines: &[u8]) {
         let Self { pipeline, parser, user_agents, not_logged, verdicts, .. } = self;
-        if number == 0 { parser.begin_source() } else { parser.continue_source() }
+        if number == 0 {
+            parser.begin_source()
+        } else {
+            parser.continue_source()
+        }
         accumulator.lines.begin_block(number);
         let mut count = 0;
         parser.block(lines, |entry| {
@@ -252,7 +255,9 @@ fn resolve(pipeline: &Pipeline<'_>, raw: Option<&[u8]>) -> UserAgent {
             match view.group_by {
                 GroupBy::Pattern => {
                     let texts = view.patterns.as_ref();
-                    grouped.extend(matches.iter().filter_map(|m| texts.map(|p| pipeline.names.number(&p.texts()[*m]))));
+                    grouped.extend(
+                        matches.iter().filter_map(|m| texts.map(|p| pipeline.names.number(&p.texts()[*m]))),
+                    );
                 }
                 GroupBy::UserAgent => {
                     grouped.push(pipeline.names.number(&printable(empty)));

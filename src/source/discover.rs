@@ -103,18 +103,24 @@ pub fn discover(
 
 fn expand(pattern: &str, named: &mut Vec<(PathBuf, bool)>, found: &mut Discovery) -> Result<(), Error> {
     let paths = glob::glob(pattern).map_err(|e| {
-        Error::usage(pattern, "cannot be read as a pattern").cause(e.msg).hint("quote names that hold * ? or [ as [*] [?] [[]")
+        Error::usage(pattern, "cannot be read as a pattern")
+            .cause(e.msg)
+            .hint("quote names that hold * ? or [ as [*] [?] [[]")
     })?;
     let before = named.len();
     for path in paths {
         match path {
             Ok(path) => named.push((path, false)),
-            Err(e) => found.unreadable.push(Error::partial(e.path().display(), "cannot look into").cause(e.error())),
+            Err(e) => {
+                found.unreadable.push(Error::partial(e.path().display(), "cannot look into").cause(e.error()))
+            }
         }
     }
     if named.len() == before {
         found.unreadable.push(
-            Error::partial(pattern, "cannot open").cause("no file matches").hint("check the pattern and its quotes"),
+            Error::partial(pattern, "cannot open")
+                .cause("no file matches")
+                .hint("check the pattern and its quotes"),
         );
     }
     Ok(())
@@ -211,7 +217,8 @@ fn looks_like_a_log(
     if text.is_empty() {
         return Ok(Some("empty".to_owned()));
     }
-    let complete = if whole { text.len() } else { memchr::memrchr(b'\n', &text).map_or(text.len(), |i| i + 1) };
+    let complete =
+        if whole { text.len() } else { memchr::memrchr(b'\n', &text).map_or(text.len(), |i| i + 1) };
     let (mut accepted, mut refused) = (0u64, 0u64);
     for line in text[..complete].split_inclusive(|b| *b == b'\n') {
         match accepts(line.strip_suffix(b"\n").unwrap_or(line)) {
@@ -223,7 +230,10 @@ fn looks_like_a_log(
     Ok(if accepted == 0 {
         Some("no line of a known format in its first 64 KiB".to_owned())
     } else if accepted < refused {
-        Some(format!("only {accepted} of {} lines in its first 64 KiB are of a known format", accepted + refused))
+        Some(format!(
+            "only {accepted} of {} lines in its first 64 KiB are of a known format",
+            accepted + refused
+        ))
     } else {
         None
     })
@@ -329,7 +339,11 @@ mod tests {
         }
         let found = discover_in(dir.path());
         assert_eq!(found.gaps.len(), 1);
-        assert!(found.gaps[0].ends_with("access.log: the rotation set has a gap at 1, 3, 4"), "{:?}", found.gaps);
+        assert!(
+            found.gaps[0].ends_with("access.log: the rotation set has a gap at 1, 3, 4"),
+            "{:?}",
+            found.gaps
+        );
     }
 
     #[test]

@@ -127,7 +127,8 @@ impl<R: Read> Read for GzipMembers<R> {
                     // A first byte like that of a member, and no header behind it: garbage, not a damaged member.
                     let header_failed = !self.started && !self.first_member && decoder.header().is_none();
                     if header_failed {
-                        let State::Member(decoder) = std::mem::replace(&mut self.state, State::Finished) else {
+                        let State::Member(decoder) = std::mem::replace(&mut self.state, State::Finished)
+                        else {
                             return Ok(0);
                         };
                         let mut rest = decoder.into_inner();
@@ -187,7 +188,8 @@ mod tests {
 
     #[test]
     fn a_cut_stream_gives_what_came_before_and_then_an_error() {
-        let text: Vec<u8> = (0..200_000u32).flat_map(|i| i.wrapping_mul(2_654_435_761).to_le_bytes()).collect();
+        let text: Vec<u8> =
+            (0..200_000u32).flat_map(|i| i.wrapping_mul(2_654_435_761).to_le_bytes()).collect();
         let bytes = member(&text);
         let (out, result, _) = read_all(&bytes[..bytes.len() / 2]);
         assert!(result.is_err());

@@ -62,7 +62,12 @@ impl PlainFile {
     ///
     /// # Errors
     /// A read error, or `UnexpectedEof` when the file became shorter meanwhile.
-    pub fn read_block(&self, index: u64, max_line_bytes: usize, buffer: &mut Vec<u8>) -> io::Result<PlainBlock> {
+    pub fn read_block(
+        &self,
+        index: u64,
+        max_line_bytes: usize,
+        buffer: &mut Vec<u8>,
+    ) -> io::Result<PlainBlock> {
         let start = index * BLOCK_BYTES;
         let end = (start + BLOCK_BYTES).min(self.length);
         let from = start.saturating_sub(1);
@@ -93,10 +98,18 @@ impl PlainFile {
             }
             searched = buffer.len();
             if from + searched as u64 == self.length {
-                return Ok(PlainBlock { own: (own_start, own_end), lines: (first, searched), terminated: false });
+                return Ok(PlainBlock {
+                    own: (own_start, own_end),
+                    lines: (first, searched),
+                    terminated: false,
+                });
             }
             if searched - line_start > max_line_bytes {
-                return Ok(PlainBlock { own: (own_start, own_end), lines: (first, searched), terminated: true });
+                return Ok(PlainBlock {
+                    own: (own_start, own_end),
+                    lines: (first, searched),
+                    terminated: true,
+                });
             }
             let more = (searched - own_end).max(LOOK_AHEAD) * 4;
             self.fill(buffer, searched, from + searched as u64, more)?;

@@ -179,7 +179,8 @@ impl Stream {
             memchr::memrchr(b'\n', &buffer[lines_start..]).map_or(lines_start, |i| lines_start + i + 1)
         };
         if self.ended && self.damage.is_some() {
-            lines_end = memchr::memrchr(b'\n', &buffer[lines_start..]).map_or(lines_start, |i| lines_start + i + 1);
+            lines_end =
+                memchr::memrchr(b'\n', &buffer[lines_start..]).map_or(lines_start, |i| lines_start + i + 1);
             return Some(BlockShape { lines_start, lines_end, last: true });
         }
         if !self.ended {
@@ -200,7 +201,9 @@ mod tests {
     use super::*;
 
     fn lines_of(text: &[u8], max_line_bytes: usize) -> Vec<Vec<u8>> {
-        let mut stream = Stream::open(Box::new(io::Cursor::new(text.to_vec())), Compression::None, max_line_bytes).unwrap();
+        let mut stream =
+            Stream::open(Box::new(io::Cursor::new(text.to_vec())), Compression::None, max_line_bytes)
+                .unwrap();
         let (mut buffer, mut all, mut raw) = (Vec::new(), Vec::new(), Vec::new());
         while let Some(shape) = stream.next_block(&mut buffer) {
             raw.extend_from_slice(&buffer[..shape.lines_end]);

@@ -6,9 +6,7 @@ use rayon::prelude::*;
 
 use crate::format::escape::{printable, unescape};
 use crate::tally::fold::{DaySeries, Row, SeriesState, Tally, joined_seconds};
-use crate::tally::table::{
-    BotRow, Coverage, DayTables, MinuteRow, Series, StatusRow, WasteRow,
-};
+use crate::tally::table::{BotRow, Coverage, DayTables, MinuteRow, Series, StatusRow, WasteRow};
 
 /// Hosts kept by name, per source.
 pub const MAX_HOSTS: usize = 1_000;
@@ -289,8 +287,13 @@ fn put_waste(
         })
         .collect();
     rows.par_sort_unstable_by(|a, b| {
-        (a.0, a.1.series, &a.1.url_key, a.1.status, &a.1.url_sample)
-            .cmp(&(b.0, b.1.series, &b.1.url_key, b.1.status, &b.1.url_sample))
+        (a.0, a.1.series, &a.1.url_key, a.1.status, &a.1.url_sample).cmp(&(
+            b.0,
+            b.1.series,
+            &b.1.url_key,
+            b.1.status,
+            &b.1.url_sample,
+        ))
     });
     // Rows of one key and status are neighbours now, the smallest sample first.
     rows.dedup_by(|later, kept| {
@@ -409,7 +412,12 @@ mod tests {
     #[test]
     fn two_tallies_merge_to_the_rows_of_one_in_any_order() {
         let hits: Vec<(Hit<'_>, Asker)> = (0..500i64)
-            .map(|i| (hit(1_773_100_000 + (i * 7919) % 100_000, [200, 404, 429][(i % 3) as usize], b"/a?x=1"), asker((i % 14) as u32)))
+            .map(|i| {
+                (
+                    hit(1_773_100_000 + (i * 7919) % 100_000, [200, 404, 429][(i % 3) as usize], b"/a?x=1"),
+                    asker((i % 14) as u32),
+                )
+            })
             .collect();
         let tally = |part: &[(Hit<'_>, Asker)]| {
             let mut t = Tally::new(b"(default)");
@@ -455,6 +463,9 @@ mod tests {
         let waste = &finished(tally).days[0].waste;
         assert_eq!(waste.len(), 1002);
         assert_eq!(waste.iter().map(|w| w.hits).sum::<u64>(), 1500);
-        assert_eq!((waste[0].url_key.as_str(), waste[0].hits, waste[2].url_key.as_str()), ("(other)", 250, "/u/0000"));
+        assert_eq!(
+            (waste[0].url_key.as_str(), waste[0].hits, waste[2].url_key.as_str()),
+            ("(other)", 250, "/u/0000")
+        );
     }
 }

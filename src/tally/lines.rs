@@ -111,7 +111,8 @@ impl LineTally {
     fn rejected(&mut self, reason: RejectReason) {
         self.rejects[reason as usize] += 1;
         let place = (self.block, self.line);
-        if self.first_rejects.len() < FIRST_REJECTS || self.first_rejects.last().is_some_and(|l| place < l.0) {
+        if self.first_rejects.len() < FIRST_REJECTS || self.first_rejects.last().is_some_and(|l| place < l.0)
+        {
             self.first_rejects.push((place, reason));
             self.first_rejects.sort_unstable();
             self.first_rejects.truncate(FIRST_REJECTS);
@@ -175,7 +176,12 @@ impl LineTally {
             },
             filtered: self.filtered,
             formats: Format::ALL.into_iter().zip(self.formats).filter(|(_, n)| *n > 0).collect(),
-            flags: Flags::NAMES.into_iter().zip(self.flags).filter(|(_, n)| *n > 0).map(|((_, f), n)| (f, n)).collect(),
+            flags: Flags::NAMES
+                .into_iter()
+                .zip(self.flags)
+                .filter(|(_, n)| *n > 0)
+                .map(|((_, f), n)| (f, n))
+                .collect(),
             first_rejected_lines: self
                 .first_rejects
                 .iter()

@@ -33,7 +33,11 @@ pub(super) struct Remarks {
 impl Remarks {
     pub(super) fn new(found: &Discovery, max_reject_share: f64) -> Self {
         let gap = |text: &String| {
-            Warning::new("rotation_gap", text, "a rotated log may have been deleted, or is not in this folder")
+            Warning::new(
+                "rotation_gap",
+                text,
+                "a rotated log may have been deleted, or is not in this folder",
+            )
         };
         Self { max_reject_share, errors: Vec::new(), warnings: found.gaps.iter().map(gap).collect() }
     }
@@ -44,7 +48,9 @@ impl Remarks {
             let path = log.log.path.display().to_string();
             if let Some(damage) = &log.damage {
                 let error = if damage.at_byte == 0 {
-                    Error::partial(&path, "cannot be read").cause(&damage.cause).hint("the other logs were read")
+                    Error::partial(&path, "cannot be read")
+                        .cause(&damage.cause)
+                        .hint("the other logs were read")
                 } else {
                     Error::partial(&path, format_args!("cannot be read past byte {}", damage.at_byte))
                         .cause(&damage.cause)
@@ -54,7 +60,11 @@ impl Remarks {
             }
             if let Some(bytes) = log.trailing_garbage {
                 let message = format!("{path}: {bytes} bytes behind the last gzip member are no gzip");
-                self.warnings.push(Warning::new("trailing_garbage", message, "all lines before them were kept"));
+                self.warnings.push(Warning::new(
+                    "trailing_garbage",
+                    message,
+                    "all lines before them were kept",
+                ));
             }
             self.judge_rejects(log);
         }
@@ -77,7 +87,9 @@ impl Remarks {
                 format_args!("{rejected} of {} lines are rejected ({share:.1} %)", counts.lines),
             )
             .cause(format_args!("{}; first at line {}", reasons.join(", "), first.join(", ")))
-            .hint("crawl-baseline parse LOG shows each line with its reason; --max-reject-share sets the limit"),
+            .hint(
+                "crawl-baseline parse LOG shows each line with its reason; --max-reject-share sets the limit",
+            ),
         );
     }
 }
@@ -179,7 +191,12 @@ fn unused_patterns(analyze: &Analyze<'_>, counted: &[&Ingested]) -> Option<Warni
     (!unused.is_empty()).then(|| {
         Warning::new(
             "unused_patterns",
-            format!("{} of {} patterns matched nothing: {}", unused.len(), patterns.count(), unused.join("  ")),
+            format!(
+                "{} of {} patterns matched nothing: {}",
+                unused.len(),
+                patterns.count(),
+                unused.join("  ")
+            ),
             "patterns are searched case-sensitively; (?i) in front ignores case",
         )
     })
@@ -192,7 +209,8 @@ fn commonest(analyze: &Analyze<'_>, logs: &[Ingested]) -> Vec<(String, u64)> {
     for log in logs.iter().filter(|l| !l.log.is_stdin()) {
         let Ok(file) = File::open(&log.log.path) else { continue };
         let reader: Box<dyn Read + Send> = Box::new(file);
-        let Ok(mut stream) = Stream::open(reader, log.compression, analyze.reading.parser.max_line_bytes) else {
+        let Ok(mut stream) = Stream::open(reader, log.compression, analyze.reading.parser.max_line_bytes)
+        else {
             continue;
         };
         let mut parser = Parser::new(analyze.reading.parser.clone());
@@ -210,10 +228,8 @@ fn commonest(analyze: &Analyze<'_>, logs: &[Ingested]) -> Vec<(String, u64)> {
             });
         }
     }
-    let mut all: Vec<(String, u64)> = counts
-        .into_iter()
-        .map(|(text, n)| (printable(&unescape(&text)).into_owned(), n))
-        .collect();
+    let mut all: Vec<(String, u64)> =
+        counts.into_iter().map(|(text, n)| (printable(&unescape(&text)).into_owned(), n)).collect();
     all.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
     all.truncate(10);
     all

@@ -44,8 +44,11 @@ pub(super) fn of(arguments: &AnalyzeArguments, reading: &Reading) -> Result<Want
     if arguments.window_filter {
         let minutes = i64::try_from(arguments.time_window_min).ok().filter(|m| (1..=5_000_000).contains(m));
         last_seconds = Some(minutes.map(|m| m * 60).ok_or_else(|| {
-            Error::usage("--time-window-min", format_args!("{} minutes is no window", arguments.time_window_min))
-                .cause("expected 1 to 5000000 with --window-filter")
+            Error::usage(
+                "--time-window-min",
+                format_args!("{} minutes is no window", arguments.time_window_min),
+            )
+            .cause("expected 1 to 5000000 with --window-filter")
         })?);
     }
     let (since, until) = (time("--since", &arguments.since)?, time("--until", &arguments.until)?);
