@@ -111,11 +111,7 @@ impl<'a> Facts<'a> {
 
     /// All bots together: minute by minute what they were served. No 429 rule: a 429 binds the bot that got it.
     pub(super) fn together(bots: &[(&str, Facts<'_>)], host: &Host<'_>) -> Self {
-        let mut parts: Vec<Series> = bots.iter().map(|(_, f)| f.served_series()).collect();
-        let series = match parts.pop() {
-            Some(only) if parts.is_empty() => only,
-            last => Series::sum(&parts.iter().chain(&last).collect::<Vec<_>>()),
-        };
+        let series = served_together(bots);
         let facts = || bots.iter().map(|(_, f)| f);
         let mut out = Self {
             clean: (0..u32::try_from(series.rows.len()).unwrap_or(u32::MAX)).collect(),
@@ -130,17 +126,6 @@ impl<'a> Facts<'a> {
             ..Self::nobody()
         };
         out.measure(host);
-        out
-    }
-
-    fn served_series(&self) -> Series {
-        let mut out = Series::default();
-        let mut clean = self.clean_rows().peekable();
-        for (minute, n) in &self.served {
-            while clean.next_if(|r| r.minute < *minute).is_some() {}
-            let row = clean.next_if(|r| r.minute == *minute);
-            out.push_served(*minute, *n, row.map(|r| (&*self.series, r)));
-        }
         out
     }
 
@@ -193,6 +178,13 @@ impl<'a> Facts<'a> {
         self.clean.iter().map(|i| &self.series.rows[usize::try_from(*i).unwrap_or(usize::MAX)])
     }
 
+    /// The clean rows of `from..to`.
+    fn clean_between(&self, from: i64, to: i64) -> impl Iterator<Item = &BotMinute> {
+        let row = |i: &u32| &self.series.rows[usize::try_from(*i).unwrap_or(usize::MAX)];
+        let start = |minute: i64| self.clean.partition_point(|i| row(i).minute < minute);
+        self.clean[start(from)..start(to)].iter().map(row)
+    }
+
     pub(super) fn clean_minutes(&self) -> usize {
         self.clean.len()
     }
@@ -220,4 +212,67 @@ impl<'a> Facts<'a> {
         let rows: Vec<&BotMinute> = self.clean_rows().collect();
         rows.chunk_by(|a, b| date_of(a.minute) == date_of(b.minute)).map(<[&BotMinute]>::to_vec).collect()
     }
+}
+
+/// One minute of all bots together.
+#[derive(Debug, Clone, Copy)]
+struct Sum {
+    n: u64,
+    latency_count: u64,
+    latency_ms_sum: u64,
+    second_max: u32,
+    seconds: [u64; 60],
+}
+
+impl Sum {
+    const NOTHING: Self = Self { n: 0, latency_count: 0, latency_ms_sum: 0, second_max: 0, seconds: [0; 60] };
+
+    fn add_clean(&mut self, series: &Series, row: &BotMinute) {
+        self.latency_count += u64::from(row.latency_count);
+        self.latency_ms_sum += row.latency_ms_sum;
+        self.second_max = self.second_max.max(row.second_max);
+        for second in series.seconds_of(row) {
+            self.seconds[usize::from(second.at()).min(59)] += second.requests();
+        }
+    }
+}
+
+/// What all bots were served, minute by minute; seconds and latency of the clean ones. A date at a time, so that the
+/// memory does not grow with the number of bots.
+fn served_together(bots: &[(&str, Facts<'_>)]) -> Series {
+    let ends =
+        |f: &Facts<'_>| f.served.first().zip(f.served.last()).map(|(a, b)| (date_of(a.0), date_of(b.0)));
+    let dates = || bots.iter().filter_map(|(_, f)| ends(f));
+    let (Some(first), Some(last)) = (dates().map(|d| d.0).min(), dates().map(|d| d.1).max()) else {
+        return Series::default();
+    };
+    let mut out = Series::default();
+    let mut sums = vec![Sum::NOTHING; 1440];
+    for date in first..=last {
+        let (from, to) = (date * DAY, (date + 1) * DAY);
+        let at = |minute: i64| usize::try_from(minute - from).unwrap_or(0).min(1439);
+        sums.fill(Sum::NOTHING);
+        for (_, facts) in bots {
+            let start = |minute: i64| facts.served.partition_point(|(m, _)| *m < minute);
+            for (minute, n) in &facts.served[start(from)..start(to)] {
+                sums[at(*minute)].n += n;
+            }
+            for row in facts.clean_between(from, to) {
+                sums[at(row.minute)].add_clean(&facts.series, row);
+            }
+        }
+        for (minute, sum) in (from..).zip(&sums).filter(|(_, sum)| sum.n > 0) {
+            let row = BotMinute {
+                minute,
+                n: u32::try_from(sum.n).unwrap_or(u32::MAX),
+                latency_count: u32::try_from(sum.latency_count).unwrap_or(u32::MAX),
+                latency_ms_sum: sum.latency_ms_sum,
+                second_max: sum.second_max,
+                ..BotMinute::default()
+            };
+            let seconds: Vec<(u8, u64)> = (0..60).zip(sum.seconds).filter(|(_, n)| *n > 0).collect();
+            out.push(row, &seconds, true);
+        }
+    }
+    out
 }

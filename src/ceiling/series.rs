@@ -44,7 +44,7 @@ impl Series {
             row.last_second = seconds.last().map_or(*first, |(last, _)| *last);
         }
         let largest = seconds.iter().map(|(_, n)| *n).max().unwrap_or(0);
-        row.second_max = u32::try_from(largest).unwrap_or(u32::MAX);
+        row.second_max = row.second_max.max(u32::try_from(largest).unwrap_or(u32::MAX));
         // Four billion seconds are more than any memory holds; should it happen, only the burst suffers.
         let keep = (keep || row.n429 > 0) && u32::try_from(self.seconds.len() + seconds.len()).is_ok();
         row.seconds_from = u32::try_from(self.seconds.len()).unwrap_or(u32::MAX);
@@ -127,26 +127,6 @@ impl Series {
         row.seconds = u8::try_from(seconds.len()).unwrap_or(60);
         self.seconds.extend_from_slice(seconds);
         self.append(row);
-    }
-
-    /// Adds what all bots together were served in a minute: `n` requests, and of `clean` its seconds and latency.
-    pub(super) fn push_served(&mut self, minute: i64, n: u64, clean: Option<(&Self, &BotMinute)>) {
-        let n = u32::try_from(n).unwrap_or(u32::MAX);
-        let Some((series, row)) = clean else {
-            self.copy(BotMinute { minute, n, ..BotMinute::default() }, &[]);
-            return;
-        };
-        let kept = BotMinute {
-            minute,
-            n,
-            latency_count: row.latency_count,
-            latency_ms_sum: row.latency_ms_sum,
-            first_second: row.first_second,
-            last_second: row.last_second,
-            second_max: row.second_max,
-            ..BotMinute::default()
-        };
-        self.copy(kept, series.seconds_of(row));
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod examples;
 mod golden;
+mod input;
 mod manifest;
 mod nights;
 mod properties;
