@@ -55,13 +55,6 @@ fn a_second_run_waits_when_that_is_asked_for() {
 }
 
 #[test]
-fn writing_parts_of_the_history_alone_takes_no_lock() {
-    let (dir, _lock) = locked();
-    analyze(&dir, &["--history-only"]).run().exit(0);
-    assert_eq!(dir.glob("crawl-artifacts/history/minutes/date=2026-03-10/*.parquet").len(), 1);
-}
-
-#[test]
 fn the_lock_is_free_after_a_run() {
     let (dir, lock) = locked();
     lock.unlock().expect("it was held");
