@@ -282,6 +282,7 @@ fn every_case_in_the_cases_folder_ends_as_it_says() {
     let mut paths: Vec<_> =
         glob::glob(&format!("{}/*.toml", folder.display())).expect("a pattern").flatten().collect();
     paths.sort();
+    assert!(!paths.is_empty(), "no cases in {}", folder.display());
     let mut failed = Vec::new();
     for path in paths {
         let text = std::fs::read_to_string(&path).expect("a case file is readable");

@@ -2,13 +2,16 @@
 
 #![allow(missing_docs, reason = "test names are sentences")]
 
+mod analyze;
 mod case;
-#[allow(dead_code, reason = "the commands that need the rest come later")]
 mod command;
 #[allow(dead_code, reason = "each test uses a part of it")]
 #[path = "../../benches/generate/generator.rs"]
 mod generator;
 mod generator_truth;
 mod lines;
+mod lock;
 #[path = "../../benches/generate/samples.rs"]
 mod samples;
+mod seed_script;
+mod signal;
