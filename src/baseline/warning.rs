@@ -52,7 +52,7 @@ pub(super) fn warnings(input: &Input<'_>, totals: &Totals, facts: &Facts) -> Vec
         add(
             "rejects",
             format!("{rejected} of {} lines could not be parsed: {}", totals.lines, reasons.join(", ")),
-            "`--rejects FILE` writes them with their reasons",
+            "`crawl-baseline parse LOG` shows each line with its reason",
         );
     }
     if totals.out_of_range > 0 {

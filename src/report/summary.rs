@@ -19,8 +19,12 @@ const HOSTS_LISTED: usize = 10;
 const INPUTS_LISTED: usize = 10;
 /// Wasted URLs that are listed.
 const URLS_LISTED: usize = 10;
-/// Characters of a bot's name and of a host's.
-const NAME_WIDTH: usize = 30;
+/// Most characters of a bot's name and of a host's.
+const NAME_WIDTH: usize = 60;
+/// Characters of the columns beside the name ...
+const FIGURES: usize = 46;
+/// ... and with those of the ceiling. The longest rule has 24 letters.
+const FIGURES_AND_CEILINGS: usize = 80;
 
 /// What the manifest says of one host or bot.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -91,7 +95,7 @@ impl Summary<'_> {
             if host.bots.is_empty() {
                 line(out, "        no bot");
             } else {
-                line(out, &bot_table(host, ceilings, self.width.max(60)));
+                line(out, &bot_table(host, ceilings, width));
             }
             more(out, host.bots.len(), BOTS_LISTED, "bots");
         }
@@ -242,21 +246,24 @@ fn host_text(name: &str, host: &Host, ceiling: Option<&Ceiling>) -> String {
     text
 }
 
-fn bot_table(host: &Host, ceilings: &HostCeilings, width: u16) -> String {
+fn bot_table(host: &Host, ceilings: &HostCeilings, width: usize) -> String {
     let mut bots: Vec<(&String, &Bot)> = host.bots.iter().collect();
     bots.sort_by(|a, b| b.1.requests.cmp(&a.1.requests).then(a.0.cmp(b.0)));
     let with_ceilings = bots.iter().any(|(name, _)| ceilings.bots.contains_key(*name));
-    let mut header = vec!["Bot", "Requests", "Peak RPM", "p95 RPM", "429s", "Wasted"];
+    let mut header = vec!["Bot", "Requests", "Peak", "p95", "429s", "Wasted"];
     if with_ceilings {
         header.extend(["Ceiling", "Bound by", "Conf."]);
     }
     let mut table = Table::new();
-    // Without a terminal and with a width of its own the table looks at nothing but its content.
-    table.force_no_tty().load_style(presets::ASCII_FULL_CONDENSED);
-    table.set_width(width).set_content_arrangement(ContentArrangement::Dynamic).set_header(header);
+    // No lines and no wrapping: a row of a bot is a row of text, in a mail as on a terminal. What is left beside the
+    // other columns is the name's.
+    let others = if with_ceilings { FIGURES_AND_CEILINGS } else { FIGURES };
+    let name_width = width.saturating_sub(others).clamp(20, NAME_WIDTH);
+    table.force_no_tty().load_style(presets::NOTHING);
+    table.set_content_arrangement(ContentArrangement::Disabled).set_header(header);
     for (name, bot) in bots.into_iter().take(BOTS_LISTED) {
         let mut row = vec![
-            Cell::new(Escaped(name).shortened(NAME_WIDTH)),
+            Cell::new(Escaped(name).shortened(name_width)),
             right(number(bot.requests)),
             right(number(bot.rpm.peak)),
             right(optional(bot.rpm.p95_active)),
