@@ -45,7 +45,7 @@ pub(crate) fn all() -> Vec<Sample> {
         sample(
             "api.example.com.log",
             0,
-            &Options { layout: Layout::NginxRt, minutes: hour(3), ..days(21, 2, 260) },
+            &Options { layout: Layout::NginxRt, minutes: 90, ..days(21, 2, 260) },
             b"",
         ),
         sample(

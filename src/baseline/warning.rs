@@ -43,7 +43,7 @@ pub(super) fn warnings(input: &Input<'_>, totals: &Totals, facts: &Facts) -> Vec
         add(
             "no_records",
             format!("no record in {} lines", totals.lines),
-            "`crawl-baseline doctor LOG` says what the lines look like",
+            "`crawl-baseline parse LOG` shows what each line was taken for",
         );
     }
     let rejected: u64 = totals.rejects.values().sum();

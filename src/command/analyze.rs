@@ -108,7 +108,7 @@ impl Analyze<'_> {
         let input = inputs::baseline_input(self, &found, &logs, &urls, remarks.warnings);
         let mut baseline = baseline::measure(&input);
         if baseline.totals.records == 0 {
-            let error = Error::no_data("analyze", "found no record").hint(
+            let error = Error::no_data(named(&found), "found no record").hint(
                 "crawl-baseline parse LOG shows what each line was taken for; the newest manifest stays as it was",
             );
             console::print_error(&error);
@@ -198,7 +198,7 @@ impl Analyze<'_> {
             None => Vec::new(),
         };
         let pipeline = Pipeline {
-            parser: self.reading.parser.clone(),
+            parser: self.reading.parser,
             matcher: &self.reading.matcher,
             verifier: &self.reading.verifier,
             names: &names,
@@ -333,6 +333,16 @@ impl Analyze<'_> {
 
     fn now(&self) -> DateTime<Utc> {
         self.reading.now
+    }
+}
+
+/// The logs of the run, for a message about all of them.
+fn named(found: &Discovery) -> String {
+    let names: Vec<String> = found.logs.iter().take(3).map(|l| l.path.display().to_string()).collect();
+    match found.logs.len() {
+        0 => "analyze".to_owned(),
+        n if n > names.len() => format!("{} and {} more", names.join(", "), n - names.len()),
+        _ => names.join(", "),
     }
 }
 

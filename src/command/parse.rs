@@ -101,7 +101,7 @@ fn print_log(
     }
     let reader = Box::new(io::Cursor::new(head).chain(file));
     let mut stream = Stream::open(reader, compression, reading.parser.max_line_bytes).map_err(unreadable)?;
-    let mut parser = Parser::new(reading.parser.clone());
+    let mut parser = Parser::new(reading.parser);
     let (mut buffer, mut number) = (Vec::new(), 0);
     parser.begin_source();
     while let Some(shape) = stream.next_block(&mut buffer) {

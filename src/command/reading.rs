@@ -81,7 +81,7 @@ impl Reading {
     /// # Errors
     /// A pattern that is not well-formed (usage).
     pub fn discover(&self) -> Result<Discovery, Error> {
-        let mut parser = Parser::new(self.parser.clone());
+        let mut parser = Parser::new(self.parser);
         let mut accepts = |line: &[u8]| match parser.line(line) {
             Line::Record(_) => Some(true),
             Line::Reject(_) => Some(false),

@@ -91,7 +91,7 @@ impl<'a> Worker<'a> {
     pub(super) fn new(pipeline: &'a Pipeline<'a>, seed: u64) -> Self {
         Self {
             pipeline,
-            parser: Parser::new(pipeline.parser.clone()),
+            parser: Parser::new(pipeline.parser),
             user_agents: UserAgentCache::new(seed),
             not_logged: resolve(pipeline, None),
             verdicts: HashMap::new(),

@@ -22,9 +22,9 @@ const URLS_LISTED: usize = 10;
 /// Most characters of a bot's name and of a host's.
 const NAME_WIDTH: usize = 60;
 /// Characters of the columns beside the name ...
-const FIGURES: usize = 46;
+const FIGURES: usize = 42;
 /// ... and with those of the ceiling. The longest rule has 24 letters.
-const FIGURES_AND_CEILINGS: usize = 80;
+const FIGURES_AND_CEILINGS: usize = 79;
 
 /// What the manifest says of one host or bot.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -250,7 +250,7 @@ fn bot_table(host: &Host, ceilings: &HostCeilings, width: usize) -> String {
     let mut bots: Vec<(&String, &Bot)> = host.bots.iter().collect();
     bots.sort_by(|a, b| b.1.requests.cmp(&a.1.requests).then(a.0.cmp(b.0)));
     let with_ceilings = bots.iter().any(|(name, _)| ceilings.bots.contains_key(*name));
-    let mut header = vec!["Bot", "Requests", "Peak", "p95", "429s", "Wasted"];
+    let mut header = vec!["Bot", "Requests", "Peak RPM", "p95 RPM", "429s", "Wasted"];
     if with_ceilings {
         header.extend(["Ceiling", "Bound by", "Conf."]);
     }
@@ -261,6 +261,9 @@ fn bot_table(host: &Host, ceilings: &HostCeilings, width: usize) -> String {
     let name_width = width.saturating_sub(others).clamp(20, NAME_WIDTH);
     table.force_no_tty().load_style(presets::NOTHING);
     table.set_content_arrangement(ContentArrangement::Disabled).set_header(header);
+    for column in table.column_iter_mut() {
+        column.set_padding((0, 1));
+    }
     for (name, bot) in bots.into_iter().take(BOTS_LISTED) {
         let mut row = vec![
             Cell::new(Escaped(name).shortened(name_width)),

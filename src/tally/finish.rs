@@ -361,6 +361,7 @@ fn cut_waste(group: Vec<WasteRow>) -> Vec<WasteRow> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tally::table::Verification;
     use crate::tally::hit::{Asker, Hit};
 
     fn name(who: u32) -> Named {
@@ -411,11 +412,11 @@ mod tests {
 
     #[test]
     fn two_tallies_merge_to_the_rows_of_one_in_any_order() {
-        let hits: Vec<(Hit<'_>, Asker)> = (0..500i64)
+        let hits: Vec<(Hit<'_>, Asker)> = (0..500u32)
             .map(|i| {
                 (
-                    hit(1_773_100_000 + (i * 7919) % 100_000, [200, 404, 429][(i % 3) as usize], b"/a?x=1"),
-                    asker((i % 14) as u32),
+                    hit(1_773_100_000 + i64::from(i * 7919 % 100_000), [200, 404, 429][i as usize % 3], b"/a?x=1"),
+                    asker(i % 14),
                 )
             })
             .collect();

@@ -151,7 +151,7 @@ fn at_most_twenty_bots_are_listed_the_largest_first() {
     let bots = names.iter().zip(100..).map(|(name, n)| (name.as_str(), bot(n, 1, &[], 0.0))).collect();
     b.hosts.insert("h".into(), host(9_000, bots));
     let text = rendered(&b);
-    assert!(text.contains("| Bot22 ") && text.contains("| Bot03 ") && !text.contains("| Bot02 "), "{text}");
+    assert!(text.contains("\nBot22 ") && text.contains("\nBot03 ") && !text.contains("\nBot02 "), "{text}");
     assert!(text.contains("\n  and 3 more bots\n"), "{text}");
 }
 
