@@ -62,8 +62,9 @@ impl RunLock {
         stopped: impl Fn() -> Option<i32>,
     ) -> Result<Option<Self>, Error> {
         if let Some(folder) = path.parent() {
-            create_folder(folder)
-                .map_err(|e| Error::runtime(path.display(), "cannot create the folder of the lock file").cause(e))?;
+            create_folder(folder).map_err(|e| {
+                Error::runtime(path.display(), "cannot create the folder of the lock file").cause(e)
+            })?;
         }
         let file = OpenOptions::new()
             .write(true)

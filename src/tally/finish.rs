@@ -361,8 +361,8 @@ fn cut_waste(group: Vec<WasteRow>) -> Vec<WasteRow> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tally::table::Verification;
     use crate::tally::hit::{Asker, Hit};
+    use crate::tally::table::Verification;
 
     fn name(who: u32) -> Named {
         let (bot, category) = match who {
@@ -415,7 +415,11 @@ mod tests {
         let hits: Vec<(Hit<'_>, Asker)> = (0..500u32)
             .map(|i| {
                 (
-                    hit(1_773_100_000 + i64::from(i * 7919 % 100_000), [200, 404, 429][i as usize % 3], b"/a?x=1"),
+                    hit(
+                        1_773_100_000 + i64::from(i * 7919 % 100_000),
+                        [200, 404, 429][i as usize % 3],
+                        b"/a?x=1",
+                    ),
                     asker(i % 14),
                 )
             })

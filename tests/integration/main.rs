@@ -11,6 +11,7 @@ mod generator;
 mod generator_truth;
 mod lines;
 mod lock;
+mod properties;
 #[path = "../../benches/generate/samples.rs"]
 mod samples;
 mod seed_script;

@@ -1,0 +1,194 @@
+//! Properties of reading and counting, on files of any bytes: every line is counted once as exactly one kind, and
+//! neither threads nor the order of files change a row.
+//!
+//! Example: 3 files of 40 good and hard lines, one of them gzip, read by 1, 2 and 8 threads in two orders.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+
+use crawl_baseline::bot::names::Names;
+use crawl_baseline::bot::verify::Verifier;
+use crawl_baseline::bot::{Catalogue, Matcher};
+use crawl_baseline::format::ParserOptions;
+use crawl_baseline::format::client::ClientChoice;
+use crawl_baseline::history::known::Decision;
+use crawl_baseline::ingest::{self, Ingested, Urls};
+use crawl_baseline::pipeline::{Pipeline, Progress};
+use crawl_baseline::source::discover::LogFile;
+use crawl_baseline::tally::table::SourceTables;
+use crawl_baseline::url::Rules;
+use proptest::prelude::*;
+
+/// Reads the files and gives what was counted of each, by path.
+fn count(matcher: &Matcher, files: &[PathBuf], threads: usize) -> Vec<(PathBuf, SourceTables, Decision)> {
+    let (names, progress, stop) = (Names::default(), Progress::default(), AtomicUsize::new(0));
+    let (verifier, rules) = (Verifier::default(), Rules::default());
+    let pipeline = Pipeline {
+        parser: ParserOptions { now: Some(1_773_200_000), ..ParserOptions::default() },
+        matcher,
+        verifier: &verifier,
+        names: &names,
+        client: ClientChoice::Peer,
+        default_host: "(default)".to_owned(),
+        view: None,
+        live: false,
+        threads,
+        checkpoints: &|_| Vec::new(),
+        progress: &progress,
+        stop: &stop,
+    };
+    let logs: Vec<LogFile> = files
+        .iter()
+        .map(|path| LogFile {
+            path: path.clone(),
+            size: std::fs::metadata(path).map_or(0, |m| m.len()),
+            host: None,
+        })
+        .collect();
+    let urls = Urls { rules: &rules, keep_query_values: false };
+    let mut read: Vec<Ingested> = ingest::read(&pipeline, &logs, &urls).expect("the files are there");
+    ingest::store(&mut read, None).expect("nothing is written");
+    let mut counted: Vec<_> = read.into_iter().map(|l| (l.log.path, l.tables, l.decision)).collect();
+    counted.sort_by(|a, b| a.0.cmp(&b.0));
+    counted
+}
+
+fn write(dir: &Path, index: usize, text: &[u8], packed: bool) -> PathBuf {
+    let path = dir.join(format!("{index}.log"));
+    let bytes = if packed {
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        gzip.write_all(text).expect("a vector takes every byte");
+        gzip.finish().expect("a vector takes every byte")
+    } else {
+        text.to_vec()
+    };
+    std::fs::write(&path, bytes).expect("the folder is there");
+    path
+}
+
+fn a_line() -> impl Strategy<Value = Vec<u8>> {
+    let agents = prop::sample::select(vec![
+        "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)",
+        "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0",
+        "SomeAuditBot/1.0",
+        "-",
+        "a \\\"quoted\\\" client",
+    ]);
+    let good = (0i64..200_000, prop::sample::select(vec!["200", "404", "429", "503", "-", "0"]), agents, 0u32..40)
+        .prop_map(|(second, status, agent, url)| {
+            let (day, rest) = (9 + second / 86_400, second % 86_400);
+            let (hour, minute, second) = (rest / 3600, rest / 60 % 60, rest % 60);
+            format!(
+                "192.0.2.{} - - [{day:02}/Mar/2026:{hour:02}:{minute:02}:{second:02} +0000] \"GET /u/{url}?sid={url} \
+                 HTTP/1.1\" {status} {url} \"-\" \"{agent}\"",
+                url % 9
+            )
+            .into_bytes()
+        });
+    let hard = prop::sample::select(vec![
+        &b""[..],
+        b"   ",
+        b"# note",
+        b"\0\0\0",
+        b"192.0.2.1 - - [10/Mar/2026:06:25:14 +0000] \"GET /p",
+        b"192.0.2.1 - - [31/Feb/2026:06:25:14 +0000] \"GET / HTTP/1.1\" 200 1 \"-\" \"-\"",
+        b"192.0.2.1 - - [10/Mar/2099:06:25:14 +0000] \"GET / HTTP/1.1\" 200 1 \"-\" \"-\"",
+        b"\x16\x03\x01",
+    ])
+    .prop_map(<[u8]>::to_vec);
+    let junk = prop::collection::vec(any::<u8>().prop_filter("no newline", |b| *b != b'\n'), 0..60);
+    prop_oneof![8 => good, 2 => hard, 1 => junk]
+}
+
+fn a_file() -> impl Strategy<Value = (Vec<Vec<u8>>, bool, bool)> {
+    (prop::collection::vec(a_line(), 0..60), any::<bool>(), any::<bool>())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_line_is_one_of_its_kinds_and_threads_and_order_change_nothing(
+        files in prop::collection::vec(a_file(), 1..5),
+        rotate in 0usize..4,
+    ) {
+        let matcher = Matcher::new(Arc::new(Catalogue::built_in()));
+        let dir = tempfile::tempdir().expect("a temporary folder");
+        let mut paths = Vec::new();
+        let mut lines = Vec::new();
+        for (index, (text, packed, unterminated)) in files.iter().enumerate() {
+            let mut bytes = text.join(&b'\n');
+            if !text.is_empty() && !unterminated {
+                bytes.push(b'\n');
+            }
+            // What `wc -l` and a last line without a newline come to.
+            let expected = bytes.iter().filter(|b| **b == b'\n').count()
+                + usize::from(bytes.last().is_some_and(|b| *b != b'\n'));
+            lines.push(expected as u64);
+            paths.push(write(dir.path(), index, &bytes, *packed));
+        }
+        let one = count(&matcher, &paths, 1);
+        for ((_, tables, _), expected) in one.iter().zip(&lines) {
+            prop_assert_eq!(tables.counts.lines, *expected);
+            prop_assert!(tables.counts.balances(), "{:?}", tables.counts);
+            let counted: u64 = tables.days.iter().flat_map(|d| &d.minutes).map(|m| m.requests).sum();
+            prop_assert_eq!(counted, tables.counts.records - tables.counts.out_of_range);
+            for row in tables.days.iter().flat_map(|d| &d.minutes) {
+                prop_assert_eq!(row.classes.iter().sum::<u64>(), row.requests);
+                prop_assert_eq!(row.seconds.iter().map(|s| s.1).sum::<u64>(), row.requests);
+            }
+        }
+        for threads in [2, 8] {
+            let turn = rotate % paths.len();
+            paths.rotate_left(turn);
+            let other = count(&matcher, &paths, threads);
+            prop_assert_eq!(
+                one.iter().map(|(path, tables, _)| (path, tables)).collect::<Vec<_>>(),
+                other.iter().map(|(path, tables, _)| (path, tables)).collect::<Vec<_>>()
+            );
+            // Which of two equal logs is the copy may differ; how many are counted may not.
+            let written = |all: &[(PathBuf, SourceTables, Decision)]| {
+                all.iter().filter(|(_, _, d)| matches!(d, Decision::Write { .. })).count()
+            };
+            prop_assert_eq!(written(&one), written(&other));
+        }
+    }
+}
+
+#[test]
+fn a_log_of_many_blocks_is_counted_alike_by_any_number_of_threads() {
+    let matcher = Matcher::new(Arc::new(Catalogue::built_in()));
+    let dir = tempfile::tempdir().expect("a temporary folder");
+    let mut text = Vec::new();
+    let mut lines = 0u64;
+    while text.len() < 5 * 1024 * 1024 {
+        let second = lines % 86_400;
+        // Lengths that move every border of a block over every part of a line; one line is longer than two blocks.
+        let filler = if lines == 7_000 { 3 << 20 } else { (lines * 37 % 500) as usize };
+        writeln!(
+            text,
+            "192.0.2.1 - - [10/Mar/2026:{:02}:{:02}:{:02} +0000] \"GET /{} HTTP/1.1\" 404 1 \"-\" \"SomeAuditBot/1.0\"",
+            second / 3600,
+            second / 60 % 60,
+            second % 60,
+            "x".repeat(filler)
+        )
+        .expect("a vector takes every byte");
+        lines += 1;
+    }
+    let plain = write(dir.path(), 0, &text, false);
+    let packed = write(dir.path(), 1, &text, true);
+    let one = count(&matcher, std::slice::from_ref(&plain), 1);
+    assert_eq!(one[0].1.counts.lines, lines);
+    assert_eq!(one[0].1.counts.rejected(), 1, "the long one");
+    assert!(one[0].1.counts.balances());
+    for (path, threads) in [(&plain, 2), (&plain, 8), (&packed, 1), (&packed, 2), (&packed, 8)] {
+        let other = count(&matcher, std::slice::from_ref(path), threads);
+        assert_eq!(other[0].1, one[0].1, "{} on {threads} threads", path.display());
+    }
+    // The packed copy is the same content: counted once.
+    let both = count(&matcher, &[plain, packed], 2);
+    assert_eq!(both.iter().filter(|(_, _, d)| matches!(d, Decision::Write { .. })).count(), 1);
+}
