@@ -13,6 +13,7 @@ pub mod bot;
 pub mod tally;
 pub mod history;
 pub mod baseline;
+pub mod throttle;
 pub mod manifest;
 pub mod ceiling;
 pub mod report;
