@@ -12,13 +12,20 @@
 //! | --- | --- |
 //! | how fast to one host | [`TokenBucket`], [`LeakyBucket`] |
 //! | what would that server's limiter do | [`LimitReq`], [`SlidingLog`], [`FixedWindow`] |
+//! | how much in a minute, an hour, a day | [`Scopes`] |
+//! | how long after an answer | [`AdaptiveDelay`] |
+//! | how long after a failure | [`Cooldown`] with [`RetryAfter`]; [`DecorrelatedJitter`], [`FullJitter`], [`ExponentialBackoff`] |
 //!
 //! Example: 60 requests a minute through a bucket of one token: the second request of an instant waits 1 s.
 
+mod backoff;
 mod bucket;
+mod delay;
 mod limit_req;
 mod random;
 mod rate;
+mod retry_after;
+mod scope;
 mod window;
 
 #[cfg(test)]
@@ -28,10 +35,14 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+pub use backoff::{DecorrelatedJitter, ExponentialBackoff, FullJitter};
 pub use bucket::{LeakyBucket, TokenBucket};
+pub use delay::{AdaptiveDelay, is_cache_hit};
 pub use limit_req::{LimitReq, LimitReqVerdict};
 pub use random::SplitMix64;
 pub use rate::Rate;
+pub use retry_after::{Cooldown, Refusal, RetryAfter};
+pub use scope::{Denied, Exhausted, Fund, HostLimits, Limits, Party, Scope, Scopes};
 pub use window::{FixedWindow, SlidingLog};
 
 /// The answer of a machine that is asked whether a request may go now.
