@@ -16,5 +16,6 @@ pub mod baseline;
 pub mod throttle;
 pub mod manifest;
 pub mod ceiling;
+pub mod simulate;
 pub mod report;
 pub mod artifact;

@@ -118,7 +118,6 @@ impl TokenBucket {
     }
 
     /// What [`take`](Self::take) would say.
-    #[must_use]
     pub fn peek(&self, now: Duration) -> Admission {
         self.0.peek(now)
     }
@@ -167,7 +166,6 @@ impl LeakyBucket {
     }
 
     /// What [`take`](Self::take) would say.
-    #[must_use]
     pub fn peek(&self, now: Duration) -> Admission {
         self.0.peek(now)
     }

@@ -20,6 +20,7 @@
 //! | how many at once | [`Slots`], watched by [`InFlightRatio`] |
 //! | whether we are banned | [`BanWatch`] |
 //! | which request is next | [`Queue`]; [`Domains`] where a few hosts answer 429 |
+//! | how often a page is worth a visit | [`revisit`] |
 //!
 //! Example: 60 requests a minute through a bucket of one token: the second request of an instant waits 1 s.
 
@@ -39,6 +40,7 @@ mod retry;
 mod retry_after;
 mod scope;
 mod slots;
+mod volatility;
 mod window;
 
 #[cfg(test)]
@@ -68,6 +70,7 @@ pub use retry::{RetryBudget, RetryLimits, Verdict};
 pub use retry_after::{Cooldown, Refusal, RetryAfter};
 pub use scope::{Denied, Exhausted, Fund, HostLimits, Limits, Party, Scope, Scopes};
 pub use slots::{Backlog, Full, InFlightRatio, Slots};
+pub use volatility::{Revisit, Tier, revisit};
 pub use window::{FixedWindow, SlidingLog};
 
 /// The answer of a machine that is asked whether a request may go now.

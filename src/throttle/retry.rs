@@ -20,7 +20,8 @@ pub enum Verdict {
     Retry,
     /// Back to its queue and wait for the host as a whole: it costs nothing.
     Requeue,
-    /// Back to its queue: the retry cannot be paid for so long.
+    /// Back to its queue for so long: no retry is paid any more, and when the window is over it is asked for like any
+    /// other.
     Defer(Duration),
     /// Not again: it is a dead letter.
     DeadLetter,

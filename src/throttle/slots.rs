@@ -115,7 +115,7 @@ impl Slots {
 }
 
 /// What the ratio of open to completed requests says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Backlog {
     /// Below 2.

@@ -1,1 +1,3 @@
 //! Integration tests.
+
+mod throttle_over_http;
