@@ -71,6 +71,11 @@ impl LatencyBreaker {
 
     /// Takes in a response that no cache gave; true when it stops the host. Lower the host's concurrency by one then.
     pub fn observe(&mut self, now: Duration, latency: Duration) -> bool {
+        if now < self.open_until {
+            // Was in flight when it tripped: it tells nothing about the host after the pause.
+            self.remember(latency);
+            return false;
+        }
         let median = self.median().filter(|_| self.recent.len() >= self.limits.least);
         let slow = median.is_some_and(|m| latency.as_secs_f64() > m.as_secs_f64() * self.limits.factor);
         if !slow {
@@ -79,7 +84,7 @@ impl LatencyBreaker {
             return false;
         }
         self.streak.push(latency);
-        if self.streak.len() < self.limits.consecutive || now < self.open_until {
+        if self.streak.len() < self.limits.consecutive {
             return false;
         }
         self.end_streak();
@@ -170,5 +175,7 @@ mod tests {
         let tripped = (0..12).filter(|_| breaker.observe(ms(1000), ms(900))).count();
         assert_eq!((tripped, breaker.trips()), (1, 1));
         assert_eq!(breaker.check(ms(1000)), Admission::Wait(ms(60_000)));
+        let after = (0..4).map(|_| breaker.observe(ms(61_000), ms(1900))).collect::<Vec<_>>();
+        assert_eq!(after, [false, false, false, true], "the count begins anew after the pause");
     }
 }

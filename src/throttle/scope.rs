@@ -222,6 +222,8 @@ struct Counter {
 pub struct Scopes {
     limits: Limits,
     counters: BTreeMap<Scope, Counter>,
+    /// When the last request was counted: a clock that was set back stands still here, for all scopes alike.
+    latest: Duration,
 }
 
 impl Scopes {
@@ -241,7 +243,7 @@ impl Scopes {
             )
             .hint("lower the reserves, or raise the budget of the hour"));
         }
-        Ok(Self { limits, counters: BTreeMap::new() })
+        Ok(Self { limits, counters: BTreeMap::new(), latest: Duration::ZERO })
     }
 
     /// The limits.
@@ -272,6 +274,8 @@ impl Scopes {
     /// [`Denied`] with the scopes that have no room. It is a hard stop: the request must not be sent.
     pub fn take(&mut self, now: Duration, party: Party<'_>, fund: Fund) -> Result<(), Denied> {
         self.check(now, party, fund)?;
+        self.latest = self.latest.max(now);
+        let now = self.latest;
         for (scope, key) in keys(party, fund) {
             let index = window_index(now, scope.window());
             let counter = self.counters.entry(scope).or_default();
@@ -326,7 +330,8 @@ impl Scopes {
     #[must_use]
     pub fn spent(&self, now: Duration, scope: Scope, key: &str) -> u64 {
         let counter = self.counters.get(&scope);
-        let current = counter.filter(|counter| counter.index >= window_index(now, scope.window()));
+        let index = window_index(now.max(self.latest), scope.window());
+        let current = counter.filter(|counter| counter.index == index);
         current.and_then(|counter| counter.spent.get(key)).copied().unwrap_or(0)
     }
 
@@ -337,8 +342,7 @@ impl Scopes {
     }
 
     fn window_left(&self, now: Duration, scope: Scope) -> Duration {
-        let index = window_index(now, scope.window());
-        let index = self.counters.get(&scope).map_or(index, |counter| counter.index.max(index));
+        let index = window_index(now.max(self.latest), scope.window());
         until_window_ends(now, scope.window(), index)
     }
 }
@@ -434,6 +438,20 @@ mod tests {
         );
     }
 
+    #[test]
+    fn a_clock_that_is_set_back_frees_nothing() {
+        let limits = Limits { host_per_minute: Some(2), retry_reserve: Some(1), ..Limits::default() };
+        let mut scopes = Scopes::new(limits).unwrap();
+        let t = Duration::from_secs;
+        assert!(scopes.take(t(3700), party("h"), Fund::Plan).is_ok());
+        assert!(scopes.take(t(3500), party("h"), Fund::Retry).is_ok(), "counted in the hour that has begun");
+        let denied = scopes.take(t(3500), party("h"), Fund::Plan).unwrap_err();
+        assert_eq!(denied.binding().wait, t(220), "until 3720 s");
+        assert_eq!(scopes.spent(t(3500), Scope::HostPerMinute, "h"), 2);
+        let denied = scopes.take(t(3800), party("h"), Fund::Retry).unwrap_err();
+        assert_eq!(denied.binding().scope, Scope::RetryReserve);
+    }
+
     proptest! {
         /// Whatever is asked for at whatever time, also backwards: no window of any scope is overrun.
         #[test]
@@ -459,7 +477,7 @@ mod tests {
                 if scopes.take(Duration::from_secs(t), party, fund).is_ok() {
                     latest = latest.max(t);
                     for (scope, key) in keys(party, fund) {
-                        *used.entry((scope, key.to_owned(), t / scope.window().as_secs())).or_default() += 1;
+                        *used.entry((scope, key.to_owned(), latest / scope.window().as_secs())).or_default() += 1;
                     }
                 }
                 scopes = serde_json::from_str(&serde_json::to_string(&scopes).unwrap()).unwrap();

@@ -3,6 +3,8 @@
 //! One crawler drives two worlds: a virtual one with the simulated origin, and an HTTP server on the loopback that
 //! limits by the same numbers and answers 429 with a Retry-After. What was admitted, refused and waited must agree.
 
+#![allow(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
+
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
