@@ -16,3 +16,4 @@ mod properties;
 mod samples;
 mod seed_script;
 mod signal;
+mod throttle_over_http;
