@@ -37,12 +37,20 @@ use crate::url::Rules;
 /// `crawl-baseline 0.1.0`
 pub const GENERATOR: &str = concat!("crawl-baseline ", env!("CARGO_PKG_VERSION"));
 
+/// More threads than this only wait for each other.
+const MAX_THREADS: usize = 512;
+
 /// Runs `analyze`.
 ///
 /// # Errors
 /// Usage errors, a signal, and files that cannot be written. What it met on the way is printed and in the status.
 pub fn run(arguments: &AnalyzeArguments, stop: &Arc<AtomicUsize>) -> Result<ExitStatus, Error> {
     let reading = Reading::new(&arguments.reading)?;
+    if arguments.threads.is_some_and(|n| !(1..=MAX_THREADS).contains(&n)) {
+        return Err(
+            Error::usage("--threads", "is out of range").cause(format_args!("expected 1 to {MAX_THREADS}"))
+        );
+    }
     let view = view::of(arguments, &reading)?;
     let output = OutputFolder::new(
         arguments
@@ -218,10 +226,9 @@ impl Analyze<'_> {
     }
 
     fn threads(&self) -> usize {
-        self.arguments
-            .threads
-            .unwrap_or_else(|| std::thread::available_parallelism().map_or(1, std::num::NonZero::get))
-            .max(1)
+        self.arguments.threads.unwrap_or_else(|| {
+            std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(MAX_THREADS)
+        })
     }
 
     fn store(&self, logs: &mut [Ingested], history: Option<&History>) -> Result<(), Error> {

@@ -9,6 +9,7 @@ mod command;
 #[path = "../../benches/generate/generator.rs"]
 mod generator;
 mod generator_truth;
+mod help;
 mod lines;
 mod lock;
 mod properties;

@@ -1,0 +1,17 @@
+//! The help texts are a contract with people: a change has to be seen.
+
+use crate::command::Dir;
+
+fn help(args: &[&str]) -> String {
+    let dir = Dir::new();
+    let stdout = dir.command(args.to_vec()).run().exit(0).stdout.clone();
+    String::from_utf8(stdout).expect("help is text")
+}
+
+#[test]
+fn help_says_what_there_is() {
+    insta::assert_snapshot!("help", help(&["--help"]));
+    insta::assert_snapshot!("help_analyze", help(&["analyze", "--help"]));
+    insta::assert_snapshot!("help_parse", help(&["parse", "--help"]));
+    assert!(help(&["--version"]).starts_with("crawl-baseline "));
+}
