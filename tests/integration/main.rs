@@ -11,7 +11,9 @@ mod generator;
 mod generator_truth;
 mod lines;
 mod lock;
+mod nights;
 #[path = "../../benches/generate/samples.rs"]
 mod samples;
 mod seed_script;
 mod signal;
+mod upkeep;
