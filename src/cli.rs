@@ -31,6 +31,15 @@ pub enum Command {
     /// Logs to history, baseline JSON, manifest and summary: the main job
     #[command(after_help = EXIT_CODES)]
     Analyze(Box<AnalyzeArguments>),
+    /// History to manifest, without reading logs
+    #[command(after_help = EXIT_CODES)]
+    Recommend(Box<RecommendArguments>),
+    /// Checks the parquet history, or joins its old parts
+    #[command(after_help = EXIT_CODES)]
+    History(Box<HistoryArguments>),
+    /// Lists, verifies or prunes what was written
+    #[command(after_help = EXIT_CODES)]
+    Artifacts(Box<ArtifactsArguments>),
     /// What each line was taken for, as JSON Lines (for setting a format up)
     #[command(after_help = EXIT_CODES)]
     Parse(Box<ParseArguments>),
@@ -112,6 +121,10 @@ pub struct AnalyzeArguments {
     /// Use this run alone and write no history
     #[arg(long, help_heading = "Output")]
     pub no_history: bool,
+
+    /// Write the history and nothing else, and take no lock: for many writers, each with logs of its own
+    #[arg(long, conflicts_with_all = ["no_history", "output_json"], help_heading = "Output")]
+    pub history_only: bool,
 
     /// Write the baseline JSON here too; - for standard output, which then holds nothing else
     #[arg(long, value_name = "FILE", help_heading = "Output")]
@@ -196,6 +209,118 @@ pub struct AnalyzeArguments {
     /// The lock [default: .lock in the output folder]
     #[arg(long, value_name = "FILE", env = "LOCK_FILE", help_heading = "Running")]
     pub lock_file: Option<PathBuf>,
+}
+
+/// Where everything is; shared by the commands that read no logs.
+#[derive(Debug, Clone, Args)]
+pub struct PlaceArguments {
+    /// Where everything is written [default: crawl-artifacts]
+    #[arg(long, value_name = "DIR", env = "CRAWL_OUTPUT_DIR", global = true)]
+    pub output_dir: Option<PathBuf>,
+
+    /// The parquet history [default: history in the output folder]
+    #[arg(long, value_name = "DIR", global = true)]
+    pub history: Option<PathBuf>,
+
+    /// Configuration file [default: crawl-baseline.toml, if there is one]
+    #[arg(long, value_name = "FILE", global = true)]
+    pub config: Option<PathBuf>,
+
+    /// The time of the run, RFC 3339; for runs that can be repeated
+    #[arg(long, value_name = "TIME", global = true)]
+    pub now: Option<String>,
+
+    /// What to do when another run holds the lock
+    #[arg(long, value_name = "WHAT", default_value = "skip", global = true)]
+    pub if_locked: IfLocked,
+
+    /// The lock [default: .crawl-baseline.lock in the output folder]
+    #[arg(long, value_name = "FILE", env = "LOCK_FILE", global = true)]
+    pub lock_file: Option<PathBuf>,
+}
+
+/// `recommend`
+#[derive(Debug, Clone, Args)]
+pub struct RecommendArguments {
+    /// Where everything is.
+    #[command(flatten)]
+    pub place: PlaceArguments,
+
+    /// Bots of your own, looked at before the built-in catalogue
+    #[arg(long, value_name = "FILE")]
+    pub catalogue: Option<PathBuf>,
+
+    /// Folder with the address ranges that operators publish (googlebot.json ...)
+    #[arg(long, value_name = "DIR")]
+    pub ip_ranges: Option<PathBuf>,
+
+    /// Reverse names that were looked up elsewhere: address, name, true|false|-, separated by tabs
+    #[arg(long, value_name = "FILE")]
+    pub rdns: Option<PathBuf>,
+
+    /// Form of the manifest
+    #[arg(long, value_name = "FORM", default_value = "yaml")]
+    pub manifest_format: ManifestFormat,
+
+    /// Apply ceilings to bots of this category too, as search-engine
+    #[arg(long, value_name = "CATEGORY")]
+    pub enforce: Vec<String>,
+}
+
+/// `history`
+#[derive(Debug, Clone, Args)]
+pub struct HistoryArguments {
+    /// Where everything is.
+    #[command(flatten)]
+    pub place: PlaceArguments,
+
+    /// What to do with it.
+    #[command(subcommand)]
+    pub action: HistoryAction,
+}
+
+/// What `history` does.
+#[derive(Debug, Clone, Copy, Subcommand)]
+pub enum HistoryAction {
+    /// Names damaged parts, parts that no source names, and logs that are counted at two ages; exit 1 when there are any
+    Check,
+    /// Joins the parts of each date older than two days; no total changes
+    Compact,
+}
+
+/// `artifacts`
+#[derive(Debug, Clone, Args)]
+pub struct ArtifactsArguments {
+    /// Where everything is.
+    #[command(flatten)]
+    pub place: PlaceArguments,
+
+    /// What to do with it.
+    #[command(subcommand)]
+    pub action: ArtifactsAction,
+}
+
+/// What `artifacts` does.
+#[derive(Debug, Clone, Subcommand)]
+pub enum ArtifactsAction {
+    /// The dated folders and the history, with their sizes
+    List,
+    /// Computes all checksums again, opens every part, and looks for today's files; exit 1 when something is wrong
+    Verify,
+    /// Removes what is older than the retention, as far as keep.txt in the output folder does not name it
+    Prune {
+        /// Say what would go, and remove nothing
+        #[arg(long)]
+        dry_run: bool,
+
+        /// Everything this young stays
+        #[arg(long, value_name = "DAYS", default_value_t = 90)]
+        retention_days: u16,
+
+        /// The newest of each week stays this long
+        #[arg(long, value_name = "MONTHS", default_value_t = 12)]
+        weekly_months: u16,
+    },
 }
 
 /// `parse`

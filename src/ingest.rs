@@ -4,7 +4,10 @@
 //! Nothing is counted twice: identity is decided for all logs of a run at once, by content ([`crate::history::known`]).
 //! Example: `access.log.1` that was read as `access.log` yesterday is the same source, whatever it is called.
 
-use std::collections::BTreeMap;
+mod recall;
+mod twice;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
@@ -12,8 +15,11 @@ use crate::bot::names::{KNOWN, NO_USER_AGENT, Names, OTHER_CLIENT, PEOPLE, USER_
 use crate::bot::{BotId, Catalogue};
 use crate::error::Error;
 use crate::format::escape::printable;
-use crate::history::known::{self, Decision, Skip, Stream, Write};
+use crate::history::compact::take_apart;
+use crate::history::known::{Decision, Skip, Stream, Write};
+use crate::history::prune::Pruned;
 use crate::history::read::History;
+use crate::history::seen::{FileStamp, Seen, SeenLog};
 use crate::history::settings::Settings;
 use crate::history::source_row::{Identity, SourceEntry};
 use crate::history::write::write_source;
@@ -40,8 +46,12 @@ pub struct Ingested {
     pub log: LogFile,
     /// How it was packed.
     pub compression: Compression,
-    /// The identity of what counts.
-    pub stream: Stream,
+    /// The identity of what counts; `None` when it was not read, because the history already has all of it.
+    pub stream: Option<Stream>,
+    /// Decompressed bytes of its content.
+    pub length: u64,
+    /// What the file was when reading began, where that says something.
+    pub stamp: Option<FileStamp>,
     /// What was done with it.
     pub decision: Decision,
     /// Everything that was counted; nothing is filtered here.
@@ -107,10 +117,17 @@ impl Ingested {
         }
     }
 
+    /// Whether it was still being written.
+    #[must_use]
+    pub fn is_live(&self) -> bool {
+        self.stream.as_ref().is_some_and(|s| s.live)
+    }
+
     /// What was done with it, in a word.
     #[must_use]
     pub fn outcome(&self) -> &'static str {
         match &self.decision {
+            Decision::Skip(Skip::Same(_)) if self.stream.is_none() => "unchanged",
             Decision::Write { why: Write::New, .. } => "new",
             Decision::Write { why: Write::Grown { .. }, .. } => "grown",
             Decision::Write { why: Write::Settled, .. } => "settled",
@@ -149,20 +166,49 @@ impl Urls<'_> {
     }
 }
 
-/// Reads all logs and counts them; decides and writes nothing. One entry per log, in the order of the logs.
+/// What may be taken from the history instead of reading it again.
+pub struct Known<'a> {
+    /// The history.
+    pub history: &'a History,
+    /// Which files were read before.
+    pub seen: &'a Seen,
+    /// What counts only if it was counted under the same settings.
+    pub settings: &'a Settings,
+}
+
+/// Reads all logs and counts them; decides and writes nothing. One entry per log, in the order of the logs. Files that
+/// were read before, and of which the history still has everything, are not opened.
 ///
 /// # Errors
 /// A signal, or a fault of the reader.
-pub fn read(pipeline: &Pipeline<'_>, logs: &[LogFile], urls: &Urls<'_>) -> Result<Vec<Ingested>, Error> {
-    let slots: Mutex<Vec<Option<Ingested>>> = Mutex::new(logs.iter().map(|_| None).collect());
+pub fn read(
+    pipeline: &Pipeline<'_>,
+    logs: &[LogFile],
+    urls: &Urls<'_>,
+    known: Option<&Known<'_>>,
+) -> Result<Vec<Ingested>, Error> {
+    let stamps: Vec<Option<FileStamp>> = logs
+        .iter()
+        .map(|log| FileStamp::of(&log.path).filter(|stamp| stamp.is_settled() && !log.is_stdin()))
+        .collect();
+    let mut entries: Vec<Option<Ingested>> = Vec::with_capacity(logs.len());
+    for (log, stamp) in logs.iter().zip(&stamps) {
+        entries.push(match (known, stamp) {
+            (Some(known), Some(stamp)) => recall::recall(log, *stamp, known)?,
+            _ => None,
+        });
+    }
+    let unread: Vec<usize> = (0..logs.len()).filter(|i| entries[*i].is_none()).collect();
+    let to_read: Vec<LogFile> = unread.iter().map(|i| logs[*i].clone()).collect();
+    let slots = Mutex::new(entries);
     let take = |index: usize, count: SourceCount| {
-        let done = ingested(pipeline, count, urls);
-        if let Some(slot) = slots.lock().unwrap_or_else(PoisonError::into_inner).get_mut(index) {
-            *slot = Some(done);
-        }
+        let mut done = ingested(pipeline, count, urls);
+        let index = unread[index];
+        done.stamp = stamps[index];
+        slots.lock().unwrap_or_else(PoisonError::into_inner)[index] = Some(done);
         Ok(())
     };
-    pipeline.run(logs, &take)?;
+    pipeline.run(&to_read, &take)?;
     let slots = slots.into_inner().unwrap_or_else(PoisonError::into_inner);
     slots
         .into_iter()
@@ -202,7 +248,9 @@ fn ingested(pipeline: &Pipeline<'_>, count: SourceCount, urls: &Urls<'_>) -> Ing
     Ingested {
         log: count.log,
         compression: count.compression,
-        stream: Stream { digests: count.digests, live: count.live, damaged: count.damage.is_some() },
+        length: count.digests.length(),
+        stream: Some(Stream { digests: count.digests, live: count.live, damaged: count.damage.is_some() }),
+        stamp: None,
         decision: Decision::Skip(Skip::Empty),
         tables: SourceTables {
             counts,
@@ -275,6 +323,8 @@ pub struct Target<'a> {
     pub settings: Settings,
     /// What is recorded beside them.
     pub recorded: Vec<(String, String)>,
+    /// What was taken out of it and must not come back.
+    pub pruned: &'a Pruned,
     /// Whether a source may be counted again under other settings.
     pub reclassify: bool,
 }
@@ -285,36 +335,126 @@ pub struct Target<'a> {
 /// # Errors
 /// Other settings for a known source (usage), before anything is written; a part that cannot be written.
 pub fn store(logs: &mut [Ingested], target: Option<&Target<'_>>) -> Result<(), Error> {
-    let streams: Vec<Stream> = logs.iter().map(|l| l.stream.clone()).collect();
     let nothing = BTreeMap::new();
     let known = target.map_or(&nothing, |t| t.known.sources());
-    let mut decisions = known::decide(known, &streams);
+    let read: Vec<usize> = (0..logs.len()).filter(|i| logs[*i].stream.is_some()).collect();
+    let mut streams: Vec<Stream> = logs.iter().filter_map(|l| l.stream.clone()).collect();
+    let decisions = twice::decide_exactly(known, &mut streams, &|i| &logs[read[i]].log)?;
+    for ((index, decision), stream) in read.iter().zip(decisions).zip(streams) {
+        let log = &mut logs[*index];
+        log.stream = Some(stream);
+        log.decision = match decision {
+            Decision::Skip(Skip::DuplicateOf(other)) => Decision::Skip(Skip::DuplicateOf(read[other])),
+            Decision::Skip(Skip::PrefixOfInput(other, proof)) => {
+                Decision::Skip(Skip::PrefixOfInput(read[other], proof))
+            }
+            other => other,
+        };
+    }
     if let Some(target) = target {
-        for (log, decision) in logs.iter().zip(&mut decisions) {
-            settle_settings(log, decision, target)?;
+        for log in logs.iter_mut().filter(|l| l.stream.is_some()) {
+            let mut decision = log.decision.clone();
+            settle_settings(log, &mut decision, target)?;
+            settle_damage(&mut decision, target);
+            settle_pruned(log, &mut decision, target);
+            log.decision = decision;
         }
     }
-    for (log, decision) in logs.iter_mut().zip(decisions) {
-        log.decision = decision;
-    }
+    recall::settle(logs);
     let Some(target) = target else { return Ok(()) };
+    take_apart(target.known, &replaced(logs))?;
     for log in logs.iter() {
         let Decision::Write { source, replaces, .. } = &log.decision else { continue };
+        let Some(stream) = &log.stream else { continue };
         let entry = SourceEntry {
             source: source.clone(),
-            identity: Identity::from(&log.stream.digests),
+            identity: Identity::from(&stream.digests),
             settings: target.settings.clone(),
             recorded: target.recorded.clone(),
             replaces: replaces.clone(),
             clock: None,
-            live: log.stream.live,
-            damaged: log.stream.damaged,
+            live: stream.live,
+            damaged: stream.damaged,
             overlap_source: None,
             overflow: log.overflow.clone(),
         };
-        write_source(target.folder, entry, &log.tables)?;
+        let without = target.pruned.dates(source);
+        write_source(target.folder, entry, &log.tables, &without)?;
     }
     Ok(())
+}
+
+/// Remembers which files need not be read again. To be called after [`store`].
+///
+/// # Errors
+/// The cache cannot be written: the next run reads more than it must, and nothing else.
+pub fn remember(logs: &[Ingested], seen: &Seen, history: &History) -> Result<(), Error> {
+    let mut now = seen.clone();
+    now.retain(|log| {
+        history.sources().get(&log.source).is_some_and(|row| row.entry.identity.content == log.content)
+    });
+    for log in logs {
+        // A file that changed under the reader is another one.
+        let Some(stamp) = log.stamp.filter(|stamp| FileStamp::of(&log.log.path) == Some(*stamp)) else {
+            continue;
+        };
+        let Some(stream) = log.stream.as_ref().filter(|s| !s.live && !s.damaged) else { continue };
+        let original = match log.decision {
+            Decision::Skip(Skip::DuplicateOf(other)) => &logs[other],
+            _ => log,
+        };
+        let content = stream.digests.content();
+        if let Decision::Write { source, .. } | Decision::Skip(Skip::Same(source)) = &original.decision
+            && history.sources().get(source).is_some_and(|row| row.entry.identity.content == content)
+        {
+            now.insert(
+                stamp,
+                SeenLog {
+                    source: source.clone(),
+                    content,
+                    compression: log.compression,
+                    trailing_garbage: log.trailing_garbage,
+                },
+            );
+        }
+    }
+    if now == *seen { Ok(()) } else { now.write(history.folder()) }
+}
+
+/// The sources whose parts will be written over or removed.
+fn replaced(logs: &[Ingested]) -> BTreeSet<String> {
+    logs.iter()
+        .filter_map(|log| match &log.decision {
+            Decision::Write { source, replaces, .. } => {
+                Some(std::iter::once(source).chain(replaces).cloned())
+            }
+            Decision::Skip(_) => None,
+        })
+        .flatten()
+        .collect()
+}
+
+/// An old log that was pruned does not come back.
+fn settle_pruned(log: &Ingested, decision: &mut Decision, target: &Target<'_>) {
+    if let (Decision::Write { why: Write::New, .. }, Some(stream)) = (&*decision, &log.stream)
+        && let Some(source) = target.pruned.gone(stream.digests.length(), stream.digests.content())
+    {
+        *decision = Decision::Skip(Skip::Same(source.to_owned()));
+    }
+}
+
+/// A source whose parts are not all there any more is written again.
+fn settle_damage(decision: &mut Decision, target: &Target<'_>) {
+    if let Decision::Skip(Skip::Same(source)) = &*decision
+        && !target.known.is_whole(source)
+        && let Some(row) = target.known.sources().get(source)
+    {
+        *decision = Decision::Write {
+            source: source.clone(),
+            replaces: row.entry.replaces.clone(),
+            why: Write::Settled,
+        };
+    }
 }
 
 /// A source that is known must have been counted under the same settings, or be counted again.

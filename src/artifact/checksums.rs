@@ -50,7 +50,7 @@ pub(super) fn text(folder: &Path, written: &BTreeSet<OsString>) -> Result<Vec<u8
 }
 
 /// The present lines; what is no line of this form is left out and its file digested anew.
-fn known(path: &Path) -> Result<BTreeMap<OsString, String>, Error> {
+pub(super) fn known(path: &Path) -> Result<BTreeMap<OsString, String>, Error> {
     // Somebody else's link is replaced, not believed.
     let bytes = match fs::symlink_metadata(path) {
         Ok(found) if found.is_file() => {
@@ -75,7 +75,7 @@ fn parse(line: &[u8]) -> Option<(OsString, String)> {
     Some((OsString::from_vec(name), String::from_utf8(digest.to_vec()).ok()?))
 }
 
-fn digest(path: &Path) -> io::Result<String> {
+pub(super) fn digest(path: &Path) -> io::Result<String> {
     let mut file: File =
         OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW | libc::O_CLOEXEC).open(path)?;
     let mut hasher = Sha256::new();

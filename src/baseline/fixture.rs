@@ -127,6 +127,7 @@ fn day(date: i32, hits: &[&Hit]) -> DayTables {
     }
     DayTables {
         date,
+        latency: Vec::new(),
         minutes: minutes
             .into_iter()
             .map(|(key, row)| MinuteRow {

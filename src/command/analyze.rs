@@ -12,9 +12,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use chrono::{DateTime, Utc};
 
+use super::ceilings::{Ceilings, Rows, keep};
 use super::console;
+use super::place;
 use super::reading::Reading;
-use crate::artifact::{ANOTHER_RUN, Artifact, IfLocked, OutputFolder, RunLock};
+use crate::artifact::{ANOTHER_RUN, Artifact, OutputFolder, RunLock};
 use crate::baseline::{self, Baseline};
 use crate::bot::names::Names;
 use crate::cli::{self, AnalyzeArguments};
@@ -23,8 +25,10 @@ use crate::error::Error;
 use crate::exit::ExitStatus;
 use crate::file::write_atomically;
 use crate::history::known;
+use crate::history::prune::Pruned;
 use crate::history::read::History;
 use crate::history::run::{RunInput, RunRow, write_run};
+use crate::history::seen::Seen;
 use crate::history::settings::Settings;
 use crate::ingest::{self, DEFAULT_HOST, Ingested, Target, Urls};
 use crate::manifest::Manifest;
@@ -33,9 +37,6 @@ use crate::report::{HostCeilings, Summary};
 use crate::source::discover::{Discovery, LogFile};
 use crate::source::identity::Head;
 use crate::url::Rules;
-
-/// `crawl-baseline 0.1.0`
-pub const GENERATOR: &str = concat!("crawl-baseline ", env!("CARGO_PKG_VERSION"));
 
 /// More threads than this only wait for each other.
 const MAX_THREADS: usize = 512;
@@ -52,30 +53,20 @@ pub fn run(arguments: &AnalyzeArguments, stop: &Arc<AtomicUsize>) -> Result<Exit
         );
     }
     let view = view::of(arguments, &reading)?;
-    let output = OutputFolder::new(
-        arguments
-            .output_dir
-            .clone()
-            .or_else(|| reading.file.paths.output_dir.clone())
-            .unwrap_or_else(|| PathBuf::from("crawl-artifacts")),
-    );
-    let lock_path = arguments
-        .lock_file
-        .clone()
-        .or_else(|| reading.file.paths.lock_file.clone())
-        .unwrap_or_else(|| output.lock_file());
-    let if_locked = match arguments.if_locked {
-        cli::IfLocked::Skip => IfLocked::Skip,
-        cli::IfLocked::Wait => IfLocked::Wait,
-        cli::IfLocked::Fail => IfLocked::Fail,
-    };
+    let output = place::output(arguments.output_dir.as_ref(), &reading.file);
+    let lock_path = place::lock_file(arguments.lock_file.as_ref(), &reading.file, &output);
     let signal = || match stop.load(Ordering::Relaxed) {
         0 => None,
         number => i32::try_from(number).ok(),
     };
-    let Some(_lock) = RunLock::take(&lock_path, if_locked, signal)? else {
-        console::print_note(ANOTHER_RUN);
-        return Ok(ExitStatus::Success);
+    let _lock = if arguments.history_only {
+        None
+    } else {
+        let Some(lock) = RunLock::take(&lock_path, place::if_locked(arguments.if_locked), signal)? else {
+            console::print_note(ANOTHER_RUN);
+            return Ok(ExitStatus::Success);
+        };
+        Some(lock)
     };
     Analyze { arguments, reading: &reading, view, output, started: clock(), stop }.run()
 }
@@ -104,14 +95,26 @@ impl Analyze<'_> {
         let history = self.open_history()?;
         let rules = Rules::default();
         let urls = Urls { rules: &rules, keep_query_values: self.arguments.keep_query_values };
-        let mut logs = self.read(&found, history.as_ref(), &urls)?;
+        let seen = history.as_ref().map(|h| Seen::read(h.folder())).unwrap_or_default();
+        let mut logs = self.read(&found, history.as_ref().map(|h| (h, &seen)), &urls)?;
         self.store(&mut logs, history.as_ref())?;
+        self.remember(&logs, &seen)?;
 
         let mut remarks = inputs::Remarks::new(&found, self.arguments.max_reject_share);
         remarks.look_at(&logs);
         for error in &remarks.errors {
             console::print_error(error);
             status = status.and(error.exit());
+        }
+        if self.arguments.history_only {
+            if logs.iter().all(|l| l.tables.counts.records == 0) {
+                let error = Error::no_data("analyze", "found no record")
+                    .hint("crawl-baseline parse LOG shows what each line was taken for");
+                console::print_error(&error);
+                status = status.and(error.exit());
+            }
+            self.record_run(&logs, status)?;
+            return Ok(status);
         }
         let input = inputs::baseline_input(self, &found, &logs, &urls, remarks.warnings);
         let mut baseline = baseline::measure(&input);
@@ -130,7 +133,7 @@ impl Analyze<'_> {
         let manifest = if baseline.totals.records == 0 {
             None
         } else {
-            ceilings::manifest(self, &logs, history.is_some(), status == ExitStatus::Partial)?
+            self.recommend(&logs, status == ExitStatus::Partial)?
         };
         let ceilings = manifest.as_ref().map(ceilings::shown).unwrap_or_default();
         ceilings::fill_in(&mut baseline, manifest.as_ref());
@@ -140,12 +143,31 @@ impl Analyze<'_> {
         Ok(status)
     }
 
+    /// Makes the manifest of this run; `None` when the window holds no record.
+    fn recommend(&self, logs: &[Ingested], partial: bool) -> Result<Option<Manifest>, Error> {
+        let recommended = Ceilings {
+            file: &self.reading.file,
+            catalogue: self.reading.matcher.catalogue(),
+            verifier: &self.reading.verifier,
+            now: self.now(),
+            enforce: &self.arguments.enforce,
+            output: &self.output,
+            partial,
+        };
+        if self.arguments.no_history {
+            let counted: Vec<&Ingested> = logs.iter().filter(|l| l.duplicate_of().is_none()).collect();
+            return recommended.manifest(Rows::Run(&counted));
+        }
+        let history = History::open(&self.history_folder())?;
+        let manifest = recommended.manifest(Rows::History(&history))?;
+        if let Some(manifest) = &manifest {
+            keep(&history, manifest)?;
+        }
+        Ok(manifest)
+    }
+
     fn history_folder(&self) -> PathBuf {
-        self.arguments
-            .history
-            .clone()
-            .or_else(|| self.reading.file.paths.history.clone())
-            .unwrap_or_else(|| self.output.history())
+        place::history(self.arguments.history.as_ref(), &self.reading.file, &self.output)
     }
 
     fn open_history(&self) -> Result<Option<History>, Error> {
@@ -174,7 +196,7 @@ impl Analyze<'_> {
     fn read(
         &self,
         found: &Discovery,
-        history: Option<&History>,
+        history: Option<(&History, &Seen)>,
         urls: &Urls<'_>,
     ) -> Result<Vec<Ingested>, Error> {
         let view = match self.view.last_seconds {
@@ -196,13 +218,13 @@ impl Analyze<'_> {
         &self,
         found: &Discovery,
         view: Option<&View>,
-        history: Option<&History>,
+        history: Option<(&History, &Seen)>,
         urls: &Urls<'_>,
     ) -> Result<Vec<Ingested>, Error> {
         let names = Names::default();
         let progress = Progress::default();
         let checkpoints = |head: &[u8]| match history {
-            Some(history) => known::checkpoints(history.sources(), Head::of(head)),
+            Some((history, _)) => known::checkpoints(history.sources(), Head::of(head)),
             None => Vec::new(),
         };
         let pipeline = Pipeline {
@@ -219,9 +241,17 @@ impl Analyze<'_> {
             progress: &progress,
             stop: self.stop,
         };
+        let settings = self.settings();
+        // What shapes the baseline below the grain of the history needs the lines; so does a log that goes on growing.
+        let recalls = view.is_none() && self.view.last_seconds.is_none() && !self.arguments.live;
+        let known = history.filter(|_| recalls).map(|(history, seen)| ingest::Known {
+            history,
+            seen,
+            settings: &settings,
+        });
         let total = found.logs.iter().map(|l| l.size).sum();
         progress::shown(&progress, total, !self.arguments.quiet, || {
-            ingest::read(&pipeline, &found.logs, urls)
+            ingest::read(&pipeline, &found.logs, urls, known.as_ref())
         })
     }
 
@@ -233,18 +263,34 @@ impl Analyze<'_> {
 
     fn store(&self, logs: &mut [Ingested], history: Option<&History>) -> Result<(), Error> {
         let folder = self.history_folder();
-        let target = history.map(|known| {
-            let mut given = self.reading.given.clone();
-            given.extend(self.arguments.host.iter().map(|h| ("host".to_owned(), h.clone())));
-            Target {
-                folder: &folder,
-                known,
-                settings: Settings::new(given),
-                recorded: vec![("version".to_owned(), env!("CARGO_PKG_VERSION").to_owned())],
-                reclassify: self.arguments.reclassify,
-            }
+        let pruned = Pruned::read(&folder)?;
+        let target = history.map(|known| Target {
+            folder: &folder,
+            known,
+            pruned: &pruned,
+            settings: self.settings(),
+            recorded: vec![("version".to_owned(), env!("CARGO_PKG_VERSION").to_owned())],
+            reclassify: self.arguments.reclassify,
         });
         ingest::store(logs, target.as_ref())
+    }
+
+    /// The settings that change what a part holds.
+    fn settings(&self) -> Settings {
+        let mut given = self.reading.given.clone();
+        given.extend(self.arguments.host.iter().map(|h| ("host".to_owned(), h.clone())));
+        Settings::new(given)
+    }
+
+    /// The next run need not read these logs again. Without the cache it would, and that is all.
+    fn remember(&self, logs: &[Ingested], seen: &Seen) -> Result<(), Error> {
+        if self.arguments.no_history || logs.iter().all(|l| l.stamp.is_none() || l.stream.is_none()) {
+            return Ok(());
+        }
+        if let Err(error) = ingest::remember(logs, seen, &History::open(&self.history_folder())?) {
+            console::print_error(&error);
+        }
+        Ok(())
     }
 
     /// Writes the baseline and the manifest, the newest manifest last. Each file is whole or not there.

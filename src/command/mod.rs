@@ -3,9 +3,14 @@
 //! Data goes to standard output, everything else to standard error.
 
 pub mod analyze;
+pub mod artifacts;
+pub mod ceilings;
 pub mod console;
+pub mod history;
 pub mod parse;
+pub mod place;
 pub mod reading;
+pub mod recommend;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
@@ -21,6 +26,9 @@ use crate::exit::ExitStatus;
 pub fn run(cli: Cli, stop: &Arc<AtomicUsize>) -> Result<ExitStatus, Error> {
     match cli.command {
         Command::Analyze(arguments) => analyze::run(&arguments, stop),
+        Command::Artifacts(arguments) => artifacts::run(&arguments, stop),
+        Command::History(arguments) => history::run(&arguments, stop),
+        Command::Recommend(arguments) => recommend::run(&arguments, stop),
         Command::Parse(arguments) => parse::run(&arguments, stop),
     }
 }

@@ -12,10 +12,11 @@ use arrow::buffer::OffsetBuffer;
 use arrow::datatypes::{DataType, Int32Type, SchemaRef};
 
 use crate::error::Error;
+use crate::history::ceilings::CeilingRow;
 use crate::history::run::RunRow;
 use crate::history::schema::Table;
 use crate::history::source_row::SourceRow;
-use crate::tally::table::{BotRow, DayTables, MinuteRow, Series, StatusRow, WasteRow};
+use crate::tally::table::{BotRow, DayTables, LatencyRow, MinuteRow, Series, StatusRow, WasteRow};
 
 /// The columns of one batch while they are made, in the order of the schema.
 struct Columns<'a> {
@@ -314,6 +315,42 @@ pub(super) fn source(place: &str, row: &SourceRow) -> Result<RecordBatch, Error>
         ],
     );
     c.text_lists(&entry.replaces);
+    Ok(c.finish())
+}
+
+/// Rows of `ceilings`.
+pub(super) fn ceilings(place: &str, window: (i64, i64), rows: &[CeilingRow]) -> Result<RecordBatch, Error> {
+    let mut c = Columns::new(Table::Ceilings, place);
+    c.instants(rows.iter().map(|_| window.0.saturating_mul(60)))?;
+    c.instants(rows.iter().map(|_| window.1.saturating_mul(60)))?;
+    c.texts(rows.iter().map(|r| r.host.as_str()));
+    c.texts(rows.iter().map(|r| r.bot.as_str()));
+    c.optional_counts(rows.iter().map(|r| r.max_requests_per_minute))?;
+    c.optional_counts(rows.iter().map(|r| r.max_burst_capacity))?;
+    c.optional_counts(rows.iter().map(|r| r.max_concurrent_connections))?;
+    c.optional_counts(rows.iter().map(|r| r.base_delay_ms))?;
+    c.optional_counts(rows.iter().map(|r| r.requests_per_hour))?;
+    c.optional_counts(rows.iter().map(|r| r.requests_per_day))?;
+    c.texts(rows.iter().map(|r| r.bound_by.as_str()));
+    c.texts(rows.iter().map(|r| r.confidence.as_str()));
+    c.push(BooleanArray::from_iter(rows.iter().map(|r| Some(r.apply))));
+    c.texts(rows.iter().map(|r| r.evidence_json.as_str()));
+    Ok(c.finish())
+}
+
+/// Rows of `latency`.
+pub(super) fn latency(
+    place: &str,
+    source: &str,
+    day: &DayTables,
+    rows: &[LatencyRow],
+) -> Result<RecordBatch, Error> {
+    let mut c = Columns::new(Table::Latency, place);
+    let keys: Vec<u32> = rows.iter().map(|r| r.series).collect();
+    c.series(source, &day.series, &keys, false);
+    c.instants(rows.iter().map(|r| r.hour.saturating_mul(3600)))?;
+    c.counts(rows.iter().map(|r| r.latency_ms_le))?;
+    c.counts(rows.iter().map(|r| r.requests))?;
     Ok(c.finish())
 }
 

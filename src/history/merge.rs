@@ -61,6 +61,10 @@ pub fn merge_days(days: Vec<DayTables>) -> DayTables {
             renumber(&mut r.series);
             r
         }));
+        merged.latency.extend(day.latency.into_iter().map(|mut r| {
+            renumber(&mut r.series);
+            r
+        }));
         merged.bots.extend(day.bots.into_iter().map(|mut r| {
             renumber(&mut r.series);
             r
@@ -88,6 +92,14 @@ pub fn merge_days(days: Vec<DayTables>) -> DayTables {
         let same = (next.series, &next.url_key, next.status) == (row.series, &row.url_key, row.status);
         if same {
             add_waste(row, next);
+        }
+        same
+    });
+    merged.latency.sort_by_key(|r| (r.series, r.hour, r.latency_ms_le));
+    merged.latency.dedup_by(|next, row| {
+        let same = (next.series, next.hour, next.latency_ms_le) == (row.series, row.hour, row.latency_ms_le);
+        if same {
+            add(&mut row.requests, next.requests);
         }
         same
     });

@@ -5,17 +5,24 @@
 //! parts.
 
 mod batch;
+pub mod ceilings;
+pub mod check;
+pub mod compact;
 pub mod known;
 mod log_rows;
 pub mod merge;
 pub mod part;
+pub mod prune;
 pub mod read;
 mod rows;
 pub mod run;
 pub mod schema;
+pub mod seen;
 pub mod settings;
 pub mod source_row;
 pub mod write;
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod upkeep_tests;

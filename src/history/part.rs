@@ -73,7 +73,7 @@ impl fmt::Display for PartPath {
 }
 
 /// Days from 0000-12-31 (chrono's day 0) to 1970-01-01.
-const EPOCH_DAY: i32 = 719_163;
+pub const EPOCH_DAY: i32 = 719_163;
 
 /// `2026-03-10`.
 #[must_use]
@@ -102,14 +102,24 @@ pub(super) fn write(
     content: Option<Digest>,
     batches: impl Iterator<Item = Result<RecordBatch, Error>>,
 ) -> Result<PartName, Error> {
+    write_as(history, part, part.table.schema(), content, batches)
+}
+
+/// The same for rows whose texts are plain columns and no dictionaries: both are one in a file.
+pub(super) fn write_as(
+    history: &Path,
+    part: &PartPath,
+    schema: arrow::datatypes::SchemaRef,
+    content: Option<Digest>,
+    batches: impl Iterator<Item = Result<RecordBatch, Error>>,
+) -> Result<PartName, Error> {
     let path = part.below(history);
     let failed = |e: parquet::errors::ParquetError| Error::runtime(path.display(), "cannot write").cause(e);
     let options = ArrowWriterOptions::new()
         .with_properties(properties(part.table, content))
         // The parquet types say all; a copy of the arrow schema would cost 2 KiB a part.
         .with_skip_arrow_metadata(true);
-    let mut writer =
-        ArrowWriter::try_new_with_options(Vec::new(), part.table.schema(), options).map_err(failed)?;
+    let mut writer = ArrowWriter::try_new_with_options(Vec::new(), schema, options).map_err(failed)?;
     let mut rows = 0;
     for batch in batches {
         let batch = batch?;

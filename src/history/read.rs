@@ -34,6 +34,8 @@ pub struct Wanted {
     pub status: bool,
     /// [`DayTables::waste`].
     pub waste: bool,
+    /// [`DayTables::latency`].
+    pub latency: bool,
     /// [`DayTables::bots`].
     pub bots: bool,
 }
@@ -42,7 +44,7 @@ impl Wanted {
     /// Everything.
     #[must_use]
     pub fn all() -> Self {
-        Self { minutes: true, seconds: true, status: true, waste: true, bots: true }
+        Self { minutes: true, seconds: true, status: true, waste: true, latency: true, bots: true }
     }
 }
 
@@ -139,7 +141,7 @@ impl History {
     /// Dates with parts, ascending.
     #[must_use]
     pub fn dates(&self) -> BTreeSet<i32> {
-        self.sources.values().flat_map(|row| row.coverage.iter().map(|c| c.date)).collect()
+        self.sources.values().flat_map(|row| row.held_coverage().into_iter().map(|c| c.date)).collect()
     }
 
     /// Finishes what a killed run left undone: temporaries, and parts of sources that were replaced. Returns what was
@@ -188,7 +190,7 @@ impl History {
         let mut all: Vec<(String, Coverage)> = self
             .sources
             .iter()
-            .flat_map(|(name, row)| row.coverage.iter().map(|c| (name.clone(), *c)))
+            .flat_map(|(name, row)| row.held_coverage().into_iter().map(|c| (name.clone(), c)))
             .filter(|(_, c)| (first..=last).contains(&c.date))
             .collect();
         all.sort_by(|a, b| (a.1.date, &a.0).cmp(&(b.1.date, &b.0)));
@@ -228,6 +230,74 @@ impl History {
         Ok((day, warnings))
     }
 
+    /// All dates of one source, as they were counted. `None` when the history does not hold all of it: a part is gone,
+    /// damaged, pruned or of another age.
+    ///
+    /// # Errors
+    ///
+    /// A newer program wrote a part (exit 2).
+    pub fn read_source(&self, name: &str) -> Result<Option<Vec<DayTables>>, Error> {
+        let Some(row) = self.sources.get(name).filter(|row| row.held_coverage() == row.coverage) else {
+            return Ok(None);
+        };
+        let mut warnings = Vec::new();
+        let mut days = Vec::new();
+        for Coverage { date, .. } in &row.coverage {
+            let of_date = |named: &&PartName| PartPath::parse(&named.path).is_some_and(|p| p.date == *date);
+            let parts: Vec<(Table, &PartName)> = row
+                .parts
+                .iter()
+                .filter(of_date)
+                .filter_map(|named| Some((PartPath::parse(&named.path)?.table, named)))
+                .collect();
+            let day = self.read_source_day(row, *date, &parts, Wanted::all(), &mut warnings)?;
+            if !warnings.is_empty() {
+                return Ok(None);
+            }
+            // Sorted, whatever order the series were met in.
+            days.push(DayTables { date: *date, ..merge_days(vec![day]) });
+        }
+        Ok(Some(days))
+    }
+
+    /// The rows of one source, date and table; `None` when the part cannot be used.
+    pub(super) fn read_own(
+        &self,
+        row: &SourceRow,
+        date: i32,
+        table: Table,
+    ) -> Result<Option<DayTables>, Error> {
+        let of_date =
+            |path: &PartPath| path.date == date && (path.table == table || path.table == Table::Bots);
+        let parts: Vec<(Table, &PartName)> = row
+            .parts
+            .iter()
+            .filter_map(|named| Some((PartPath::parse(&named.path).filter(of_date)?.table, named)))
+            .collect();
+        let wanted = Wanted {
+            minutes: table == Table::Minutes,
+            seconds: table == Table::Minutes,
+            status: table == Table::Status,
+            waste: table == Table::Waste,
+            latency: table == Table::Latency,
+            bots: table == Table::Bots,
+        };
+        let mut warnings = Vec::new();
+        let day = self.read_source_day(row, date, &parts, wanted, &mut warnings)?;
+        Ok(warnings.is_empty().then_some(day))
+    }
+
+    /// Whether every part that the row of a source names is there with the very bytes that were written. What was never
+    /// in the history is not whole.
+    #[must_use]
+    pub fn is_whole(&self, name: &str) -> bool {
+        self.sources.get(name).is_some_and(|row| {
+            row.parts
+                .iter()
+                .all(|named| OpenPart::read(self.folder.join(&named.path)).is_ok_and(|part| part.is(named)))
+        })
+    }
+
     fn read_source_day(
         &self,
         row: &SourceRow,
@@ -245,22 +315,27 @@ impl History {
                 Table::Minutes if wanted.minutes => rows::minute_columns(wanted.seconds),
                 Table::Status if wanted.status => Vec::new(),
                 Table::Waste if wanted.waste => Vec::new(),
+                Table::Latency if wanted.latency => Vec::new(),
                 Table::Bots if wanted.bots => Vec::new(),
                 // `status` and `waste` do not repeat whose bot it is.
-                Table::Bots if !wanted.minutes && (wanted.status || wanted.waste) => roll_ups_only.to_vec(),
+                Table::Bots if !wanted.minutes && (wanted.status || wanted.waste || wanted.latency) => {
+                    roll_ups_only.to_vec()
+                }
                 _ => continue,
             };
             let path = self.folder.join(&named.path);
             let read = read_part(path.clone(), named, row, &columns, warnings)?;
             let Some(batches) = read else { continue };
             // A part that turns out to be damaged half way must not leave half of its rows.
-            let before = (day.minutes.len(), day.status.len(), day.waste.len(), day.bots.len());
+            let before =
+                (day.minutes.len(), day.status.len(), day.waste.len(), day.bots.len(), day.latency.len());
             let fits = batches.iter().try_for_each(|batch| match table {
                 Table::Minutes => {
                     rows::minutes(batch, source, wanted.seconds, &mut numbers, &mut day.minutes)
                 }
                 Table::Status => rows::status(batch, source, &mut numbers, &mut day.status),
                 Table::Waste => rows::waste(batch, source, &mut numbers, &mut day.waste),
+                Table::Latency => rows::latency(batch, source, &mut numbers, &mut day.latency),
                 Table::Bots if wanted.bots => rows::bots(batch, source, &mut numbers, &mut day.bots),
                 _ => rows::roll_ups(batch, source, &mut numbers),
             });
@@ -269,6 +344,7 @@ impl History {
                 day.status.truncate(before.1);
                 day.waste.truncate(before.2);
                 day.bots.truncate(before.3);
+                day.latency.truncate(before.4);
                 warnings.push(damaged(&path, &misfit));
             }
         }
@@ -339,7 +415,8 @@ fn read_part(
         }
     };
     if !part.is(named) {
-        if part.content() == Some(row.entry.identity.content) {
+        // A joined part holds several sources and is never written over: other bytes are damage.
+        if part.content().is_none_or(|content| content == row.entry.identity.content) {
             warnings.push(damaged(part.path(), &"its bytes are not those that were written"));
             return Ok(None);
         }
@@ -360,7 +437,7 @@ fn read_part(
 }
 
 /// The parts in a folder of one date, ascending by name; temporaries and other files are none.
-fn parts_in(folder: &Path) -> Result<Vec<PathBuf>, Error> {
+pub(super) fn parts_in(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     let cannot = |e: std::io::Error| Error::runtime(folder.display(), "cannot list this folder").cause(e);
     let mut paths = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(cannot)? {

@@ -12,7 +12,7 @@ use arrow::array::{
 
 use crate::tally::distinct::Distinct;
 use crate::tally::table::{
-    BotRow, MinuteRow, STATUS_CLASSES, STATUS_CODES, Series, StatusRow, Verification, WasteRow,
+    BotRow, LatencyRow, MinuteRow, STATUS_CLASSES, STATUS_CODES, Series, StatusRow, Verification, WasteRow,
 };
 
 /// Why a part does not fit.
@@ -371,6 +371,28 @@ pub(super) fn waste(
             hits: hits.at(row)?,
             bytes_sum: bytes_sum.at(row)?,
             url_sample: samples.value(row).to_owned(),
+        });
+    }
+    Ok(())
+}
+
+/// Rows of `latency` of one source.
+pub(super) fn latency(
+    batch: &RecordBatch,
+    source: &str,
+    numbers: &mut SeriesNumbers,
+    out: &mut Vec<LatencyRow>,
+) -> Result<(), Misfit> {
+    let series = series_of_rows(batch, source, false, numbers)?;
+    let hours: &TimestampMicrosecondArray = full(batch, "hour_start")?;
+    let (bounds, requests) = (Counts::of(batch, "latency_ms_le")?, Counts::of(batch, "requests")?);
+    for (row, number) in series.into_iter().enumerate() {
+        let Some(series) = number else { continue };
+        out.push(LatencyRow {
+            series,
+            hour: seconds(hours.value(row)).div_euclid(3600),
+            latency_ms_le: bounds.at(row)?,
+            requests: requests.at(row)?,
         });
     }
     Ok(())

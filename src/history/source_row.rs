@@ -4,9 +4,11 @@
 //!
 //! Example: source `5d1f0a3c9be27744`, 2,107,338 bytes, 9,999 records of 10,000 lines, on 2026-03-09 and 2026-03-10.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::format::RejectReason;
+use crate::history::part::PartPath;
+use crate::history::schema::Table;
 use crate::history::settings::Settings;
 use crate::source::identity::{Digest, Digests, Granules, Head};
 use crate::tally::table::{Coverage, LineCounts, SourceTables};
@@ -110,6 +112,20 @@ impl SourceRow {
             first_rejected_lines: tables.first_rejected_lines.clone(),
             parts,
         }
+    }
+
+    /// The coverage of the dates that are still in the history: without those that were pruned. Dates with records have
+    /// minutes.
+    #[must_use]
+    pub fn held_coverage(&self) -> Vec<Coverage> {
+        let held: BTreeSet<i32> = self
+            .parts
+            .iter()
+            .filter_map(|named| PartPath::parse(&named.path))
+            .filter(|part| part.table == Table::Minutes)
+            .map(|part| part.date)
+            .collect();
+        self.coverage.iter().filter(|c| held.contains(&c.date)).copied().collect()
     }
 
     /// The date of the folder that holds the row: that of the first dated record, 1970-01-01 when there is none.

@@ -19,8 +19,8 @@ use crate::history::write::{Written, write_source};
 use crate::source::identity::{Digester, Digests};
 use crate::tally::distinct::{Distinct, stable_hash};
 use crate::tally::table::{
-    BotRow, Coverage, DayTables, LineCounts, MinuteRow, Series, SourceTables, StatusRow, Verification,
-    WasteRow,
+    BotRow, Coverage, DayTables, LatencyRow, LineCounts, MinuteRow, Series, SourceTables, StatusRow,
+    Verification, WasteRow,
 };
 
 pub(super) fn digests(content: &[u8]) -> Digests {
@@ -126,6 +126,14 @@ fn arbitrary_day(date: i32) -> impl Strategy<Value = DayTables> {
                         url_sample: format!("/p{i}?a=1"),
                     })
                     .collect(),
+                latency: per_series(seed % 3)
+                    .map(|(series, i)| LatencyRow {
+                        series,
+                        hour: i64::from(date) * 24 + 3,
+                        latency_ms_le: 18 + i,
+                        requests: i + 1,
+                    })
+                    .collect(),
                 bots: (0..n)
                     .map(|series| BotRow {
                         series,
@@ -193,6 +201,7 @@ pub(super) fn plain_tables(dates: std::ops::Range<i32>, bots: usize, seed: u64) 
                     .map(|series| StatusRow { series, status: Some(200), requests: 9, bytes_sum: 1 })
                     .collect(),
                 waste: Vec::new(),
+                latency: Vec::new(),
                 bots: numbers
                     .map(|series| BotRow {
                         series,
@@ -211,7 +220,7 @@ pub(super) fn plain_tables(dates: std::ops::Range<i32>, bots: usize, seed: u64) 
 }
 
 fn write(history: &Path, name: &str, content: &[u8], tables: &SourceTables) -> Written {
-    write_source(history, entry(name, content), tables).unwrap()
+    write_source(history, entry(name, content), tables, &BTreeSet::new()).unwrap()
 }
 
 /// Every file of a folder with its bytes.
@@ -295,7 +304,7 @@ fn a_count_beyond_2_to_the_63_is_an_error_that_names_part_and_column_and_writes_
     let folder = tempfile::tempdir().unwrap();
     let mut tables = plain_tables(20_000..20_001, 1, 1);
     tables.days[0].minutes[3].bytes_sum = 1 << 63;
-    let e = write_source(folder.path(), entry("abc", b"x"), &tables).unwrap_err();
+    let e = write_source(folder.path(), entry("abc", b"x"), &tables, &BTreeSet::new()).unwrap_err();
     assert_eq!(e.exit().code(), 5);
     assert_eq!(
         e.to_string(),
@@ -341,7 +350,7 @@ fn a_replaced_source_is_ignored_and_its_parts_are_removed_even_when_the_run_that
     let long = plain_tables(20_000..20_002, 2, 1);
     let mut replacing = entry("long", b"short and more");
     replacing.replaces = vec!["short".to_owned()];
-    let written = write_source(folder.path(), replacing, &long).unwrap();
+    let written = write_source(folder.path(), replacing, &long, &BTreeSet::new()).unwrap();
     assert_eq!(written.removed.len(), 4);
     assert_eq!(read_all(folder.path()), (long.days.clone(), Vec::new()));
     // Killed before the removal: the old parts are still there.

@@ -18,6 +18,7 @@ use crate::history::batch;
 use crate::history::part::{self, PartPath, ROW_GROUP_ROWS};
 use crate::history::schema::Table;
 use crate::history::source_row::{PartName, SourceEntry, SourceRow};
+use crate::source::identity::Digest;
 use crate::tally::table::{DayTables, SourceTables};
 
 /// What was written for a source.
@@ -36,45 +37,70 @@ pub struct Written {
 /// Makes a batch of a range of rows; the text names the part in messages.
 type MakeBatch<'a> = dyn Fn(&str, Range<usize>) -> Result<RecordBatch, Error> + 'a;
 
-/// Writes all parts of a source whole. The history is created when it is not there.
+/// Writes all parts of a source whole, but none of the dates `without`, which were pruned. The history is created when it
+/// is not there.
 ///
 /// # Errors
 ///
 /// A count beyond 2^63-1, or a part that cannot be written (exit 5). The source's former row is then still in place.
-pub fn write_source(history: &Path, entry: SourceEntry, tables: &SourceTables) -> Result<Written, Error> {
+pub fn write_source(
+    history: &Path,
+    entry: SourceEntry,
+    tables: &SourceTables,
+    without: &BTreeSet<i32>,
+) -> Result<Written, Error> {
     let content = Some(entry.identity.content);
     let mut parts = Vec::new();
-    for day in &tables.days {
-        debug_assert!(day.series.is_sorted_by(|a, b| a.key() < b.key()), "series are sorted and distinct");
-        let at = |table| PartPath { table, date: day.date, name: entry.source.clone() };
-        let mut write = |table, rows: usize, make: &MakeBatch<'_>| {
-            if rows == 0 {
-                return Ok(());
-            }
-            let part = at(table);
-            let place = part.to_string();
-            let batches = chunks(rows).map(|range| make(&place, range));
-            parts.push(part::write(history, &part, content, batches)?);
-            Ok::<_, Error>(())
-        };
-        let (source, day): (&str, &DayTables) = (&entry.source, day);
-        write(Table::Minutes, day.minutes.len(), &|place, r| {
-            batch::minutes(place, source, day, &day.minutes[r])
-        })?;
-        write(Table::Status, day.status.len(), &|place, r| {
-            batch::status(place, source, day, &day.status[r])
-        })?;
-        write(Table::Waste, day.waste.len(), &|place, r| batch::waste(place, source, day, &day.waste[r]))?;
-        write(Table::Bots, day.bots.len(), &|place, r| batch::bots(place, source, day, &day.bots[r]))?;
+    for day in tables.days.iter().filter(|d| !without.contains(&d.date)) {
+        for table in Table::OF_SOURCE {
+            parts.extend(write_table(history, &entry.source, content, day, table)?);
+        }
     }
-
     let row = SourceRow::new(entry, tables, parts);
+    let (sources_part, own_bytes) = write_row(history, &row)?;
+    let removed = remove_unnamed(history, &row)?;
+    let bytes = own_bytes + row.parts.iter().map(|p| p.bytes).sum::<u64>();
+    Ok(Written { sources_part, bytes, removed, row })
+}
+
+/// Writes the part of one source, date and table; `None` when there is no row.
+pub(super) fn write_table(
+    history: &Path,
+    source: &str,
+    content: Option<Digest>,
+    day: &DayTables,
+    table: Table,
+) -> Result<Option<PartName>, Error> {
+    debug_assert!(day.series.is_sorted_by(|a, b| a.key() < b.key()), "series are sorted and distinct");
+    let part = PartPath { table, date: day.date, name: source.to_owned() };
+    let place = part.to_string();
+    let write = |rows: usize, make: &MakeBatch<'_>| {
+        let batches = chunks(rows).map(|range| make(&place, range));
+        if rows == 0 { Ok(None) } else { part::write(history, &part, content, batches).map(Some) }
+    };
+    match table {
+        Table::Minutes => {
+            write(day.minutes.len(), &|place, r| batch::minutes(place, source, day, &day.minutes[r]))
+        }
+        Table::Status => {
+            write(day.status.len(), &|place, r| batch::status(place, source, day, &day.status[r]))
+        }
+        Table::Waste => write(day.waste.len(), &|place, r| batch::waste(place, source, day, &day.waste[r])),
+        Table::Latency => {
+            write(day.latency.len(), &|place, r| batch::latency(place, source, day, &day.latency[r]))
+        }
+        Table::Bots => write(day.bots.len(), &|place, r| batch::bots(place, source, day, &day.bots[r])),
+        Table::Params | Table::Sources | Table::Ceilings | Table::Runs => Ok(None),
+    }
+}
+
+/// Writes the row of a source: where it is, and its bytes.
+pub(super) fn write_row(history: &Path, row: &SourceRow) -> Result<(PathBuf, u64), Error> {
     let part = PartPath { table: Table::Sources, date: row.date(), name: row.entry.source.clone() };
     let place = part.to_string();
-    let written = part::write(history, &part, content, std::iter::once_with(|| batch::source(&place, &row)))?;
-    let removed = remove_unnamed(history, &row)?;
-    let bytes = written.bytes + row.parts.iter().map(|p| p.bytes).sum::<u64>();
-    Ok(Written { sources_part: part.below(history), bytes, removed, row })
+    let content = Some(row.entry.identity.content);
+    let written = part::write(history, &part, content, std::iter::once_with(|| batch::source(&place, row)))?;
+    Ok((part.below(history), written.bytes))
 }
 
 /// Ranges of one row group each.

@@ -294,6 +294,18 @@ impl Digests {
         Some(self.digest_of(length, whole, cut))
     }
 
+    /// Takes over what a second look at the first bytes of this stream has shown: afterwards [`Digests::prefix`] knows
+    /// their length. `false` when it knew it before, or when `beginning` is not the beginning of this stream.
+    pub fn learn(&mut self, beginning: &Self) -> bool {
+        let (whole, end) = whole_granules(beginning.length);
+        let whole = index(whole);
+        let fits = beginning.length < self.length
+            && self.granules.get(..whole) == beginning.granules.get(..whole)
+            && end < beginning.length;
+        fits && self.prefix(beginning.length).is_none()
+            && self.cut.insert(beginning.length, beginning.granules[whole]).is_none()
+    }
+
     fn digest_of(&self, length: u64, whole: u64, cut: Option<u128>) -> Digest {
         let mut hash = Xxh3::new();
         for granule in &self.granules[..index(whole)] {

@@ -6,7 +6,8 @@ use rayon::prelude::*;
 
 use crate::format::escape::{printable, unescape};
 use crate::tally::fold::{DaySeries, Row, SeriesState, Tally, joined_seconds};
-use crate::tally::table::{BotRow, Coverage, DayTables, MinuteRow, Series, StatusRow, WasteRow};
+use crate::tally::latency::bound_ms;
+use crate::tally::table::{BotRow, Coverage, DayTables, LatencyRow, MinuteRow, Series, StatusRow, WasteRow};
 
 /// Hosts kept by name, per source.
 pub const MAX_HOSTS: usize = 1_000;
@@ -249,6 +250,13 @@ fn put_days(
         let mut failing_prefixes: Vec<(String, u64)> = networks.into_iter().collect();
         failing_prefixes.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
         failing_prefixes.truncate(10);
+        let latency: BTreeMap<(u8, u16), u64> = day.latency.into_iter().collect();
+        table.latency.extend(latency.into_iter().map(|((hour, bucket), requests)| LatencyRow {
+            series: index,
+            hour: i64::from(date) * 24 + i64::from(hour),
+            latency_ms_le: bound_ms(bucket),
+            requests,
+        }));
         table.bots.push(BotRow {
             series: index,
             urls: day.urls,

@@ -9,6 +9,7 @@ use foldhash::fast::RandomState;
 
 use crate::tally::distinct::{Distinct, stable_hash};
 use crate::tally::hit::{Asker, Hit};
+use crate::tally::latency::bucket;
 use crate::tally::table::{STATUS_CODES, Verification, status_class};
 use crate::tally::waste::{WasteKey, WasteTable};
 
@@ -79,6 +80,8 @@ pub(crate) struct DaySeries {
     pub(crate) samples: Vec<Sample>,
     pub(crate) variants: [u64; 4],
     pub(crate) networks: Map<ipnet::IpNet, u64>,
+    /// Requests by hour of the date and number of the latency bound.
+    pub(crate) latency: Map<(u8, u16), u64>,
 }
 
 /// A User-Agent text with its exact number of requests.
@@ -181,6 +184,12 @@ impl Tally {
         if let Some(hash) = asker.user_agent_hash {
             day.user_agents.insert(hash);
             day.sample(hash, 1, hit.user_agent.unwrap_or_default());
+        }
+        if let Some(us) = hit.latency_us
+            && !hit.cached
+        {
+            let hour = u8::try_from(minute.rem_euclid(1440) / 60).unwrap_or(23);
+            *day.latency.entry((hour, bucket(us))).or_default() += 1;
         }
         if asker.variant > 0 {
             day.variants[usize::from(asker.variant)] += 1;
@@ -414,6 +423,7 @@ impl DaySeries {
             samples: Vec::new(),
             variants: [0; 4],
             networks: Map::default(),
+            latency: Map::default(),
         }
     }
 
@@ -463,6 +473,10 @@ impl DaySeries {
         #[expect(clippy::iter_over_hash_type, reason = "sums do not depend on the order")]
         for (network, requests) in other.networks {
             *self.networks.entry(network).or_default() += requests;
+        }
+        #[expect(clippy::iter_over_hash_type, reason = "sums do not depend on the order")]
+        for (bound, requests) in other.latency {
+            *self.latency.entry(bound).or_default() += requests;
         }
     }
 }

@@ -2,6 +2,7 @@
 
 pub mod distinct;
 pub mod table;
+mod latency;
 pub mod hit;
 pub mod waste;
 pub mod matched;

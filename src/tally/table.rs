@@ -166,6 +166,20 @@ pub struct WasteRow {
     pub url_sample: String,
 }
 
+/// Requests of one series in one UTC hour whose latency is at most a bound and above the next smaller one. Only latencies
+/// that were logged and not answered from a cache.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LatencyRow {
+    /// Index into [`DayTables::series`].
+    pub series: u32,
+    /// `floor(epoch seconds / 3600)`.
+    pub hour: i64,
+    /// The bound in milliseconds, one of fixed bounds: every one to 16, then eight steps to each doubling.
+    pub latency_ms_le: u64,
+    /// Requests.
+    pub requests: u64,
+}
+
 /// What is known of one series on one date beside its rates.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BotRow {
@@ -196,6 +210,8 @@ pub struct DayTables {
     pub status: Vec<StatusRow>,
     /// Sorted by series, then key, then status.
     pub waste: Vec<WasteRow>,
+    /// Sorted by series, then hour, then bound.
+    pub latency: Vec<LatencyRow>,
     /// Sorted by series; one row for each.
     pub bots: Vec<BotRow>,
 }

@@ -13,8 +13,10 @@ mod help;
 mod lines;
 mod lock;
 mod properties;
+mod nights;
 #[path = "../../benches/generate/samples.rs"]
 mod samples;
 mod seed_script;
 mod signal;
 mod throttle_over_http;
+mod upkeep;

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io::Read;
 
-use super::{Analyze, GENERATOR};
+use super::super::ceilings::GENERATOR;
+use super::Analyze;
 use crate::baseline::{Input, InputSource, Matched, Warning};
 use crate::error::Error;
 use crate::format::escape::{printable, unescape};
@@ -166,11 +167,12 @@ fn input_source(log: &Ingested, logs: &[Ingested]) -> InputSource {
         compression: log.compression.name().to_owned(),
         formats: log.tables.formats.clone(),
         clock: "unknown".to_owned(),
-        bytes_read: log.stream.digests.length(),
+        bytes_read: if log.stream.is_some() { log.length } else { 0 },
         counts: log.counts(),
         first_rejected_lines: log.tables.first_rejected_lines.clone(),
         damage: log.damage.as_ref().map(|d| format!("at byte {}: {}", d.at_byte, d.cause)),
         read: duplicate.is_none()
+            && log.stream.is_some()
             && !(matches!(log.decision, Decision::Skip(Skip::Empty)) && log.damage.is_some()),
         duplicate_of: duplicate,
         skipped: None,
