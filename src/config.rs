@@ -20,6 +20,7 @@ use std::path::{Path, PathBuf};
 use chrono::{DateTime, NaiveDate, Utc};
 use serde::Deserialize;
 
+use crate::bot::CATEGORIES;
 use crate::ceiling::{CdnHits, PublishedQuota, SiteConfig, Zone};
 use crate::cli::ReadingArguments;
 use crate::error::Error;
@@ -203,6 +204,17 @@ impl File {
                     Error::usage(place(), "crawl_delay_seconds is out of range").cause("expected 0 to 86400")
                 );
             }
+            let numbers = [
+                ("operator_max_rpm", site.operator_max_rpm),
+                ("operator_max_rpm_all_bots", site.operator_max_rpm_all_bots),
+                ("gateway_concurrency", site.gateway_concurrency),
+            ];
+            if let Some((key, _)) = numbers.iter().find(|(_, n)| *n == Some(0)) {
+                return Err(Error::usage(place(), format_args!("{key} is 0"))
+                    .cause("expected at least 1")
+                    .hint("a bot is shut out in robots.txt or in the server, not by a ceiling"));
+            }
+            check_categories(&format!("{}: enforce", place()), &site.enforce)?;
             if let Some(zone) = &site.time_zone
                 && zone.parse::<chrono_tz::Tz>().is_err()
             {
@@ -218,6 +230,19 @@ impl File {
     pub fn site_of(&self, host: &str) -> Option<&Site> {
         self.site.iter().find(|s| s.hosts.iter().any(|h| h.eq_ignore_ascii_case(host)))
     }
+}
+
+/// Checks names of bot categories.
+///
+/// # Errors
+/// An unknown one (usage), with the nearest known one.
+pub fn check_categories(place: &str, names: &[String]) -> Result<(), Error> {
+    let Some(wrong) = names.iter().find(|n| !CATEGORIES.contains(&n.as_str())) else { return Ok(()) };
+    let error = Error::usage(place, format_args!("{wrong:?} is no category"));
+    Err(match nearest(wrong, CATEGORIES.into_iter()) {
+        Some(near) => error.hint(format_args!("did you mean {near}?")),
+        None => error.hint(format_args!("one of {}", CATEGORIES.join(", "))),
+    })
 }
 
 /// From "unknown field `x`, expected one of `a`, `b`": the nearest of those that are expected.
@@ -382,6 +407,8 @@ mod tests {
             ("[[site]]\n", "no `hosts`"),
             ("[[site]]\nhosts=[\"a\"]\ncdn_hit_ratio=80.0\n", "cdn_hit_ratio"),
             ("[[site]]\nhosts=[\"a\"]\ntime_zone=\"Berlin\"\n", "time_zone"),
+            ("[[site]]\nhosts=[\"a\"]\noperator_max_rpm=0\n", "operator_max_rpm"),
+            ("[[site]]\nhosts=[\"a\"]\nenforce=[\"search-engines\"]\n", "no category"),
             ("[[site]]\nhosts=[\"a\"]\ncrawl_delay_seconds=-1.0\n", "crawl_delay_seconds"),
         ] {
             let e = File::parse(text, Path::new("c.toml")).unwrap_err();

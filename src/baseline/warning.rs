@@ -122,7 +122,7 @@ pub(super) fn warnings(input: &Input<'_>, totals: &Totals, facts: &Facts) -> Vec
                 overflow.requests,
                 overflow.into
             ),
-            "the totals are exact; `--host` or `--filter` narrow the run down",
+            "the totals are exact; read the logs of fewer sites at a time",
         );
     }
     out

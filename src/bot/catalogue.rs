@@ -155,7 +155,7 @@ impl Catalogue {
         let bytes = std::fs::read(path).map_err(|e| {
             Error::usage(path.display(), "cannot read the catalogue")
                 .cause(e)
-                .hint("--catalogue takes a file of rows; `crawl-baseline bots list` shows the built-in ones")
+                .hint("--catalogue takes a file of rows as in the project's src/bot/catalogue.tsv")
         })?;
         let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&bytes);
         let text = match std::str::from_utf8(bytes) {

@@ -39,7 +39,7 @@ use crate::source::identity::Head;
 use crate::url::Rules;
 
 /// More threads than this only wait for each other.
-const MAX_THREADS: usize = 512;
+const MAX_THREADS: usize = 256;
 
 /// Runs `analyze`.
 ///
@@ -52,6 +52,10 @@ pub fn run(arguments: &AnalyzeArguments, stop: &Arc<AtomicUsize>) -> Result<Exit
             Error::usage("--threads", "is out of range").cause(format_args!("expected 1 to {MAX_THREADS}"))
         );
     }
+    if !(0.0..=100.0).contains(&arguments.max_reject_share) {
+        return Err(Error::usage("--max-reject-share", "is no share in per cent").cause("expected 0 to 100"));
+    }
+    config::check_categories("--enforce", &arguments.enforce)?;
     let view = view::of(arguments, &reading)?;
     let output = place::output(arguments.output_dir.as_ref(), &reading.file);
     let lock_path = place::lock_file(arguments.lock_file.as_ref(), &reading.file, &output);
@@ -119,7 +123,11 @@ impl Analyze<'_> {
         let input = inputs::baseline_input(self, &found, &logs, &urls, remarks.warnings);
         let mut baseline = baseline::measure(&input);
         if baseline.totals.records == 0 {
-            let error = Error::no_data(named(&found), "found no record").hint(
+            let what = match baseline.totals.filtered {
+                0 => "found no record".to_owned(),
+                n => format!("found no record in the window: {n} are outside of it"),
+            };
+            let error = Error::no_data(named(&found), what).hint(
                 "crawl-baseline parse LOG shows what each line was taken for; the newest manifest stays as it was",
             );
             console::print_error(&error);

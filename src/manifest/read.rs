@@ -254,7 +254,7 @@ impl Check<'_> {
                 return Err(match nearest(&key.name, list.iter().copied()) {
                     Some(near) => error.hint(format_args!("did you mean {near}?")),
                     None if names == Names::Bots => {
-                        error.hint("`crawl-baseline bots list` names the known ones")
+                        error.hint("bots are called as in the catalogue, in the baseline and in parse")
                     }
                     None if names == Names::Pins => {
                         error.hint(format_args!("known here: {}", PINS.join(", ")))

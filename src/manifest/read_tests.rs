@@ -291,7 +291,7 @@ fn unknown_bots_and_hosts_are_named_with_the_nearest_known_one() {
     assert_eq!(
         refused(&text.replace("googelbot", "zzz"), &known),
         "m.yaml:4: unknown bot `zzz` in domain_overrides.\"www.example.com\".bots.zzz\n\
-         hint: `crawl-baseline bots list` names the known ones"
+         hint: bots are called as in the catalogue, in the baseline and in parse"
     );
     assert_eq!(
         refused("domain_overrides: {ww.example.com: {}}", &known),

@@ -270,6 +270,9 @@ fn resolve(pipeline: &Pipeline<'_>, raw: Option<&[u8]>) -> UserAgent {
             }
         }
     }
+    // A pattern that stands twice in its file is one pattern.
+    grouped.sort_unstable();
+    grouped.dedup();
     UserAgent {
         who: number,
         is_bot,

@@ -211,6 +211,9 @@ fn looks_like_a_log(
             let whole = stream.next_block(&mut buffer).is_none_or(|shape| shape.last);
             let whole = whole && buffer.len() <= SNIFF_BYTES;
             buffer.truncate(SNIFF_BYTES);
+            if let (true, Some(damage)) = (buffer.is_empty(), stream.damage()) {
+                return Err(std::io::Error::other(damage.cause.clone()));
+            }
             (buffer, whole)
         }
     };

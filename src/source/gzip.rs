@@ -2,64 +2,41 @@
 //!
 //! Log rotation appends members (`cat a.gz b.gz`, pigz, rsyslog), a copy may end in padding or garbage. Members are
 //! opened one by one because that is the only place where "another member", "padding" and "garbage" can be told
-//! apart.
+//! apart; and the inflater is driven by hand because a reader that reports damage forgets the bytes before it.
 
 use std::io::{self, BufRead, BufReader, Read};
 
-use flate2::bufread::GzDecoder;
+use flate2::{Decompress, FlushDecompress, Status};
 
-/// Bytes behind the first two of a member that are not one any more.
 const READ_BUFFER: usize = 256 * 1024;
+/// The largest window of deflate.
+const WINDOW_BITS: u8 = 15;
+/// The shortest member: header, an empty block, trailer.
+const SHORTEST_MEMBER: u64 = 20;
 
 /// A reader over all members of a gzip file.
 pub struct GzipMembers<R: Read> {
-    state: State<R>,
-    /// Whether the current member has given a byte or ended well.
-    started: bool,
+    input: BufReader<R>,
+    inflate: Decompress,
     first_member: bool,
-    compressed_read: u64,
+    finished: bool,
+    /// Compressed bytes of the current member that were taken.
+    taken: u64,
+    /// Damage that is told once all bytes before it were given.
+    pending: Option<io::Error>,
     garbage: Option<u64>,
-}
-
-enum State<R: Read> {
-    Member(Box<GzDecoder<Counted<R>>>),
-    Finished,
-}
-
-/// Counts what the decoder takes, so that garbage can be measured and progress shown.
-struct Counted<R: Read> {
-    inner: BufReader<R>,
-    consumed: u64,
-}
-
-impl<R: Read> Read for Counted<R> {
-    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        let n = self.inner.read(buf)?;
-        self.consumed += n as u64;
-        Ok(n)
-    }
-}
-
-impl<R: Read> BufRead for Counted<R> {
-    fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        self.inner.fill_buf()
-    }
-
-    fn consume(&mut self, amount: usize) {
-        self.consumed += amount as u64;
-        self.inner.consume(amount);
-    }
 }
 
 impl<R: Read> GzipMembers<R> {
     /// Starts at the first member.
     pub fn new(inner: R) -> Self {
-        let counted = Counted { inner: BufReader::with_capacity(READ_BUFFER, inner), consumed: 0 };
         Self {
-            state: State::Member(Box::new(GzDecoder::new(counted))),
-            started: false,
+            input: BufReader::with_capacity(READ_BUFFER, inner),
+            inflate: Decompress::new_gzip(WINDOW_BITS),
             first_member: true,
-            compressed_read: 0,
+            finished: false,
+            taken: 0,
+            pending: None,
             garbage: None,
         }
     }
@@ -70,77 +47,87 @@ impl<R: Read> GzipMembers<R> {
         self.garbage
     }
 
-    /// The current member is at its end: opens the next one, or settles what stands behind the last.
-    fn next_member(&mut self) -> io::Result<()> {
-        let State::Member(decoder) = std::mem::replace(&mut self.state, State::Finished) else {
-            return Ok(());
-        };
-        let mut rest = decoder.into_inner();
-        self.first_member = false;
-        self.compressed_read = rest.consumed;
-        match rest.fill_buf()?.first() {
-            Some(0x1F) => {
-                self.started = false;
-                self.state = State::Member(Box::new(GzDecoder::new(rest)));
-            }
-            Some(_) => self.measure_rest(&mut rest)?,
-            None => {}
-        }
-        Ok(())
+    /// Whether what was taken since the last member can be anything but a member.
+    fn no_member(&self) -> bool {
+        !self.first_member && self.inflate.total_out() == 0
     }
 
-    fn measure_rest(&mut self, rest: &mut Counted<R>) -> io::Result<()> {
-        let (mut length, mut only_zeros) = (0u64, true);
+    /// Counts what stands behind the last member. Nothing but zeros is padding, as tapes and some copies leave it.
+    fn measure_rest(&mut self) -> io::Result<()> {
+        let (mut length, mut only_zeros) = (self.taken, self.taken == 0);
         loop {
-            let bytes = rest.fill_buf()?;
+            let bytes = self.input.fill_buf()?;
             if bytes.is_empty() {
                 break;
             }
             only_zeros &= bytes.iter().all(|b| *b == 0);
             let n = bytes.len();
             length += n as u64;
-            rest.consume(n);
+            self.input.consume(n);
         }
-        self.compressed_read = rest.consumed;
         self.garbage = (!only_zeros).then_some(length);
+        self.finished = true;
         Ok(())
     }
 }
 
 impl<R: Read> Read for GzipMembers<R> {
     /// # Errors
-    /// A cut stream is `UnexpectedEof`, a damaged one `InvalidInput` or `InvalidData`. All bytes before the damage
-    /// were given by earlier calls.
+    /// A cut stream is `UnexpectedEof`, a damaged one `InvalidData`. All bytes before the damage were given by earlier
+    /// calls.
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        loop {
-            let State::Member(decoder) = &mut self.state else {
-                return Ok(0);
-            };
-            match decoder.read(buf) {
-                Ok(0) if !buf.is_empty() => self.next_member()?,
-                Ok(n) => {
-                    self.started = true;
-                    return Ok(n);
+        if let Some(error) = self.pending.take() {
+            self.finished = true;
+            return Err(error);
+        }
+        while !self.finished && !buf.is_empty() {
+            let (begins, no_member) = (self.taken == 0, self.no_member());
+            let input = self.input.fill_buf()?;
+            match input.first() {
+                None if begins => self.finished = true,
+                None if no_member && self.taken < SHORTEST_MEMBER => self.measure_rest()?,
+                None => {
+                    self.finished = true;
+                    return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the gzip stream is cut"));
                 }
-                Err(e) if e.kind() == io::ErrorKind::Interrupted => return Err(e),
-                Err(e) => {
-                    // A first byte like that of a member, and no header behind it: garbage, not a damaged member.
-                    let header_failed = !self.started && !self.first_member && decoder.header().is_none();
-                    if header_failed {
-                        let State::Member(decoder) = std::mem::replace(&mut self.state, State::Finished)
-                        else {
-                            return Ok(0);
-                        };
-                        let mut rest = decoder.into_inner();
-                        let member_start = self.compressed_read;
-                        self.measure_rest(&mut rest)?;
-                        self.garbage = Some(self.compressed_read - member_start);
-                        return Ok(0);
+                Some(byte) if begins && !self.first_member && *byte != 0x1F => self.measure_rest()?,
+                Some(_) => {
+                    let (taken_before, given_before) = (self.inflate.total_in(), self.inflate.total_out());
+                    let result = self.inflate.decompress(input, buf, FlushDecompress::None);
+                    let taken = self.inflate.total_in() - taken_before;
+                    let given = usize::try_from(self.inflate.total_out() - given_before).unwrap_or(buf.len());
+                    self.input.consume(usize::try_from(taken).unwrap_or(0));
+                    self.taken += taken;
+                    match result {
+                        Ok(Status::StreamEnd) => {
+                            self.inflate = Decompress::new_gzip(WINDOW_BITS);
+                            self.first_member = false;
+                            self.taken = 0;
+                        }
+                        Ok(_) if taken == 0 && given == 0 => {
+                            return Err(io::Error::new(
+                                io::ErrorKind::InvalidData,
+                                "the gzip stream stands still",
+                            ));
+                        }
+                        Ok(_) => {}
+                        Err(_) if given == 0 && self.no_member() => self.measure_rest()?,
+                        Err(e) => {
+                            let error = io::Error::new(io::ErrorKind::InvalidData, e);
+                            if given == 0 {
+                                self.finished = true;
+                                return Err(error);
+                            }
+                            self.pending = Some(error);
+                        }
                     }
-                    return Err(e);
+                    if given > 0 {
+                        return Ok(given);
+                    }
                 }
             }
         }
+        Ok(0)
     }
 }
 
@@ -194,5 +181,32 @@ mod tests {
         let (out, result, _) = read_all(&bytes[..bytes.len() / 2]);
         assert!(result.is_err());
         assert!(!out.is_empty() && text.starts_with(&out));
+    }
+
+    #[test]
+    fn everything_before_damage_in_the_middle_is_given_whatever_the_size_of_the_reads() {
+        let text: Vec<u8> = (0..2_000u32)
+            .flat_map(|i| format!("{i} {}\n", i.wrapping_mul(2_654_435_761)).into_bytes())
+            .collect();
+        let mut bytes = member(&text);
+        let middle = bytes.len() / 2;
+        bytes[middle..middle + 200].fill(0xFF);
+        let mut lengths = Vec::new();
+        for size in [1, 100, 1 << 20] {
+            let mut reader = GzipMembers::new(bytes.as_slice());
+            let (mut out, mut buffer) = (Vec::new(), vec![0; size]);
+            let error = loop {
+                match reader.read(&mut buffer) {
+                    Ok(n) => out.extend_from_slice(&buffer[..n]),
+                    Err(e) => break e,
+                }
+            };
+            assert_eq!(error.kind(), io::ErrorKind::InvalidData);
+            let same = out.iter().zip(&text).take_while(|(a, b)| a == b).count();
+            assert!(same > text.len() / 3, "only {same} of {} bytes", text.len());
+            lengths.push(out.len());
+        }
+        assert_eq!(lengths[0], lengths[1]);
+        assert_eq!(lengths[0], lengths[2]);
     }
 }

@@ -48,7 +48,7 @@ fn count(matcher: &Matcher, files: &[PathBuf], threads: usize) -> Vec<(PathBuf, 
         })
         .collect();
     let urls = Urls { rules: &rules, keep_query_values: false };
-    let mut read: Vec<Ingested> = ingest::read(&pipeline, &logs, &urls).expect("the files are there");
+    let mut read: Vec<Ingested> = ingest::read(&pipeline, &logs, &urls, None).expect("the files are there");
     ingest::store(&mut read, None).expect("nothing is written");
     let mut counted: Vec<_> = read.into_iter().map(|l| (l.log.path, l.tables, l.decision)).collect();
     counted.sort_by(|a, b| a.0.cmp(&b.0));
