@@ -14,7 +14,7 @@ use chrono::{DateTime, Utc};
 
 use super::checksums;
 use crate::error::Error;
-use crate::file::{Failure, create_folder, write_atomically};
+use crate::file::{Failure, create_folder, sweep_temporaries, write_atomically};
 
 /// What the run said, appended to by every run of the day and therefore without a checksum.
 pub(super) const LOG: &str = "crawl-baseline.log";
@@ -97,6 +97,19 @@ impl OutputFolder {
             time: now.format("%H%M%S").to_string(),
             written: BTreeSet::new(),
         }
+    }
+
+    /// Removes the temporaries that killed runs have left in this folder and the dated ones. To be called under its lock.
+    ///
+    /// # Errors
+    ///
+    /// What cannot be listed or removed (exit 5).
+    pub fn tidy(&self) -> Result<(), Error> {
+        sweep_temporaries(&self.root)?;
+        for folder in super::dated_folders(self)?.into_values() {
+            sweep_temporaries(&folder)?;
+        }
+        Ok(())
     }
 
     /// Replaces the newest manifest by a copy of this one, and returns its path. The last step of a run: whoever loads

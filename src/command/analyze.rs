@@ -304,6 +304,7 @@ impl Analyze<'_> {
     /// Writes the baseline and the manifest, the newest manifest last. Each file is whole or not there.
     fn write(&self, baseline: &Baseline, manifest: Option<&Manifest>) -> Result<Vec<PathBuf>, Error> {
         let json = baseline.to_json()?;
+        self.output.tidy()?;
         let mut dated = self.output.dated(self.reading.now);
         let mut written = vec![dated.write(Artifact::Baseline, |out| {
             std::io::Write::write_all(out, json.as_bytes())?;

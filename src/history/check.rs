@@ -148,7 +148,7 @@ fn unreadable_others(history: &Path) -> Result<Vec<Finding>, Error> {
                         fault: Fault::Damaged,
                         place: path.strip_prefix(history).unwrap_or(&path).display().to_string(),
                         cause: e.to_string(),
-                        hint: "remove it: nothing is computed from it",
+                        hint: "remove it: no figure is computed from it",
                     }),
                 }
             }

@@ -151,7 +151,8 @@ impl History {
     ///
     /// What cannot be listed or removed (exit 5).
     pub fn tidy(&self) -> Result<Vec<PathBuf>, Error> {
-        let mut removed = Vec::new();
+        // Of the caches beside the tables, too.
+        let mut removed = file::sweep_temporaries(&self.folder)?;
         for table in Table::ALL {
             for folder in date_folders(&self.folder, table)?.into_values() {
                 removed.extend(file::sweep_temporaries(&folder)?);

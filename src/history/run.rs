@@ -1,5 +1,5 @@
 //! The table `runs`: when this program ran, on what, and how it ended. The only table that two runs over the same
-//! input do not write alike; nothing is computed from it.
+//! input do not write alike; only whether the newest run was partial is asked of it.
 //!
 //! Example: `runs/date=2026-03-11/20260311T020000Z-4711.parquet`, version 0.1.0, exit 0.
 

@@ -226,7 +226,12 @@ fn ten_nights_of_every_kind_of_rotation_add_up_to_what_was_logged() {
         let undisturbed = of(&once);
         assert!(undisturbed.len() > 30, "{}", undisturbed.len());
         assert!(of(&twice) == undisturbed, "{rotation:?}: each night twice");
-        assert!(of(&shuffled) == undisturbed, "{rotation:?}: in another order");
+        // What was recommended on a night depends on the nights before it: in another order those are others.
+        let counted = |mut parts: BTreeMap<PathBuf, Vec<u8>>| {
+            parts.retain(|path, _| !path.starts_with("history/ceilings"));
+            parts
+        };
+        assert!(counted(of(&shuffled)) == counted(undisturbed), "{rotation:?}: in another order");
     }
 }
 
