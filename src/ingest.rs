@@ -12,6 +12,7 @@ use crate::bot::names::{KNOWN, NO_USER_AGENT, Names, OTHER_CLIENT, PEOPLE, USER_
 use crate::bot::{BotId, Catalogue};
 use crate::error::Error;
 use crate::format::escape::printable;
+use crate::format::layout::Clock;
 use crate::history::known::{self, Decision, Skip, Stream, Write};
 use crate::history::read::History;
 use crate::history::settings::Settings;
@@ -277,6 +278,8 @@ pub struct Target<'a> {
     pub recorded: Vec<(String, String)>,
     /// Whether a source may be counted again under other settings.
     pub reclassify: bool,
+    /// What the stamps of the logs mean, where their format says so.
+    pub clock: Option<Clock>,
 }
 
 /// Decides what each log is, and writes the parts of what is new. Without a target, logs are only compared with each
@@ -306,7 +309,7 @@ pub fn store(logs: &mut [Ingested], target: Option<&Target<'_>>) -> Result<(), E
             settings: target.settings.clone(),
             recorded: target.recorded.clone(),
             replaces: replaces.clone(),
-            clock: None,
+            clock: target.clock.map(|clock| clock.name().to_owned()),
             live: log.stream.live,
             damaged: log.stream.damaged,
             overlap_source: None,

@@ -235,6 +235,7 @@ impl Analyze<'_> {
                 settings: Settings::new(given),
                 recorded: vec![("version".to_owned(), env!("CARGO_PKG_VERSION").to_owned())],
                 reclassify: self.arguments.reclassify,
+                clock: self.reading.parser.layout.as_ref().map(|layout| layout.clock()),
             }
         });
         ingest::store(logs, target.as_ref())

@@ -362,6 +362,7 @@ fn cut_waste(group: Vec<WasteRow>) -> Vec<WasteRow> {
 mod tests {
     use super::*;
     use crate::tally::hit::{Asker, Hit};
+    use crate::tally::table::Verification;
 
     fn name(who: u32) -> Named {
         let (bot, category) = match who {
