@@ -322,6 +322,10 @@ pub struct Reject {
 
 /// What one line is: exactly one of these, so that the line equation holds by construction.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "a record is the ordinary case, and a box would be an allocation per line"
+)]
 pub enum Line<'a> {
     /// Nothing but blanks.
     Blank,

@@ -201,7 +201,7 @@ mod tests {
         for shift in 0..3usize {
             let mut text = vec![b'a'; shift];
             let mut i = 0u32;
-            while text.len() < 2 * BLOCK_BYTES as usize + 100 {
+            while text.len() < 2 * usize::try_from(BLOCK_BYTES).unwrap() + 100 {
                 text.extend_from_slice(format!("line {i} {}\n", "x".repeat((i % 300) as usize)).as_bytes());
                 i += 1;
             }
