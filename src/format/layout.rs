@@ -2,7 +2,7 @@
 //!
 //! Most strings are Combined (or Common) with something behind it. Those lines are read as Combined is, with all its
 //! repairs, and the string only says what the fields behind are. Any other string is read by its literals
-//! ([`plan`]).
+//! (`plan.rs`).
 //!
 //! Example of its input: `$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent
 //! "$http_referer" "$http_user_agent" "$upstream_response_time"`
