@@ -57,9 +57,14 @@ pub struct ReadingArguments {
     #[arg(long, value_name = "DIR", env = "CRAWL_LOG_DIR")]
     pub log_dir: Option<PathBuf>,
 
-    /// Format of the lines: auto, combined, common, vhost_combined or vhost_common
+    /// Format of the lines: auto, combined, common, vhost_combined, vhost_common, json, w3c, traefik, haproxy, alb, elb or
+    /// s3; or the server's own string, nginx log_format or Apache LogFormat
     #[arg(long, value_name = "FORMAT", default_value = "auto")]
     pub log_format: String,
+
+    /// Take the format string from a configuration file of nginx or Apache
+    #[arg(long, value_name = "FILE[:NAME]", conflicts_with = "log_format")]
+    pub log_format_from: Option<String>,
 
     /// Zone of stamps that have none, as +hhmm
     #[arg(long, value_name = "+hhmm", default_value = "+0000", allow_hyphen_values = true)]

@@ -16,6 +16,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use chrono::{DateTime, NaiveDate, Utc};
 use serde::Deserialize;
@@ -24,6 +25,7 @@ use crate::bot::CATEGORIES;
 use crate::ceiling::{CdnHits, PublishedQuota, SiteConfig, Zone};
 use crate::cli::ReadingArguments;
 use crate::error::Error;
+use crate::format::layout::{Layout, configuration};
 use crate::format::{Format, ParserOptions};
 
 /// The name that is looked for in the current folder.
@@ -334,14 +336,19 @@ pub fn span(flag: &str, text: &str) -> Result<i64, Error> {
 /// # Errors
 /// An unknown format or zone (usage).
 pub fn parser_options(arguments: &ReadingArguments, now: DateTime<Utc>) -> Result<ParserOptions, Error> {
+    let layout = layout(arguments)?;
     let format = match arguments.log_format.as_str() {
+        _ if layout.is_some() => None,
         "auto" => None,
-        name => Some(Format::ALL.into_iter().find(|f| f.name() == name).ok_or_else(|| {
-            let names = std::iter::once("auto").chain(Format::ALL.into_iter().map(Format::name));
+        name => Some(Format::named().find(|f| f.name() == name).ok_or_else(|| {
+            let names = std::iter::once("auto").chain(Format::named().map(Format::name));
             let error = Error::usage("--log-format", format_args!("{name:?} is no known format"));
             match nearest(name, names) {
                 Some(near) => error.hint(format_args!("did you mean {near}?")),
-                None => error.hint("one of auto, combined, common, vhost_combined, vhost_common"),
+                None => error.hint(format_args!(
+                    "one of {}, or a string of nginx ($remote_addr ...) or Apache (%h ...)",
+                    names_of_formats()
+                )),
             }
         })?),
     };
@@ -357,7 +364,60 @@ pub fn parser_options(arguments: &ReadingArguments, now: DateTime<Utc>) -> Resul
         assume_zone_seconds: zone_seconds(&arguments.assume_zone)?,
         max_line_bytes: arguments.max_line_bytes,
         format,
+        layout: layout.map(Arc::new),
     })
+}
+
+/// The server's own format string: as typed, or out of its configuration file.
+fn layout(arguments: &ReadingArguments) -> Result<Option<Layout>, Error> {
+    let (place, text) = match &arguments.log_format_from {
+        None => ("--log-format".to_owned(), arguments.log_format.clone()),
+        Some(from) => (format!("--log-format-from {from}"), format_from(from)?),
+    };
+    match Layout::compile(&text) {
+        None if arguments.log_format_from.is_some() => {
+            Err(Error::usage(place, format_args!("{text:?} is no format string"))
+                .cause("expected a field of nginx ($remote_addr) or Apache (%h)"))
+        }
+        None => Ok(None),
+        Some(Ok(layout)) => Ok(Some(layout)),
+        Some(Err(cause)) => Err(Error::usage(place, format_args!("cannot use {text:?}")).cause(cause)),
+    }
+}
+
+/// `FILE` or `FILE:name`.
+fn format_from(from: &str) -> Result<String, Error> {
+    let place = || format!("--log-format-from {from}");
+    let (path, name) = match from.rsplit_once(':') {
+        Some((path, name)) if !Path::new(from).exists() => (path, Some(name)),
+        _ => (from, None),
+    };
+    let bytes = std::fs::read(path).map_err(|e| Error::usage(place(), "cannot read the file").cause(e))?;
+    let mut formats = configuration::formats(&String::from_utf8_lossy(&bytes));
+    let names: Vec<String> = formats.iter().map(|(name, _)| name.clone()).collect();
+    match name {
+        Some(wanted) => {
+            // The last definition of a name is the one that counts.
+            let found = formats.into_iter().rev().find(|(name, _)| name == wanted);
+            found.map(|(_, text)| text).ok_or_else(|| {
+                let error = Error::usage(place(), format_args!("no format is named {wanted:?}"));
+                match nearest(wanted, names.iter().map(String::as_str)) {
+                    Some(near) => error.hint(format_args!("did you mean {near}?")),
+                    None => error.hint(format_args!("the file names: {}", names.join(", "))),
+                }
+            })
+        }
+        None if formats.len() == 1 => Ok(formats.remove(0).1),
+        None if formats.is_empty() => Err(Error::usage(place(), "found no log_format and no LogFormat")
+            .hint("included files are not followed: name the file that defines it")),
+        None => Err(Error::usage(place(), format_args!("found {} formats", formats.len()))
+            .hint(format_args!("name one, as {path}:{}; there are: {}", names[0], names.join(", ")))),
+    }
+}
+
+fn names_of_formats() -> String {
+    let names: Vec<&str> = std::iter::once("auto").chain(Format::named().map(Format::name)).collect();
+    names.join(", ")
 }
 
 fn zone_seconds(text: &str) -> Result<i32, Error> {

@@ -15,6 +15,7 @@ use crate::bot::names::{KNOWN, NO_USER_AGENT, Names, OTHER_CLIENT, PEOPLE, USER_
 use crate::bot::{BotId, Catalogue};
 use crate::error::Error;
 use crate::format::escape::printable;
+use crate::format::layout::Clock;
 use crate::history::compact::take_apart;
 use crate::history::known::{Decision, Skip, Stream, Write};
 use crate::history::prune::Pruned;
@@ -327,6 +328,8 @@ pub struct Target<'a> {
     pub pruned: &'a Pruned,
     /// Whether a source may be counted again under other settings.
     pub reclassify: bool,
+    /// What the stamps of the logs mean, where their format says so.
+    pub clock: Option<Clock>,
 }
 
 /// Decides what each log is, and writes the parts of what is new. Without a target, logs are only compared with each
@@ -372,7 +375,7 @@ pub fn store(logs: &mut [Ingested], target: Option<&Target<'_>>) -> Result<(), E
             settings: target.settings.clone(),
             recorded: target.recorded.clone(),
             replaces: replaces.clone(),
-            clock: None,
+            clock: target.clock.map(|clock| clock.name().to_owned()),
             live: stream.live,
             damaged: stream.damaged,
             overlap_source: None,

@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::io::Read;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::bot::Matcher;
 use crate::bot::cache::random_seed;
@@ -18,8 +18,10 @@ use crate::bot::names::Names;
 use crate::bot::patterns::PatternFile;
 use crate::bot::verify::Verifier;
 use crate::error::Error;
-use crate::format::ParserOptions;
 use crate::format::client::ClientChoice;
+use crate::format::cri::whole_entries;
+use crate::format::w3c::last_directive;
+use crate::format::{Directive, ParserOptions};
 use crate::source::compression::Compression;
 use crate::source::discover::LogFile;
 use crate::source::identity::{BLOCK_BYTES, BlockDigests, Digester, Digests, HEAD_BYTES};
@@ -30,6 +32,8 @@ use crate::tally::fold::Tally;
 use crate::tally::lines::LineTally;
 use crate::tally::matched::MatchedTally;
 
+mod directives;
+use directives::Directives;
 mod worker;
 use worker::{Accumulator, Worker};
 
@@ -154,13 +158,21 @@ struct ReadyBlock {
     number: u64,
     buffer: Vec<u8>,
     lines: (usize, usize),
+    /// The `#Fields:` line in force where it begins.
+    directive: Option<Arc<[u8]>>,
+}
+
+/// A plain file, and the columns that its W3C lines are read by.
+struct Plain {
+    file: PlainFile,
+    directives: Directives,
 }
 
 /// A plain file with blocks that nobody has taken yet.
 struct PlainQueue {
     source: usize,
-    file: std::sync::Arc<PlainFile>,
-    checkpoints: std::sync::Arc<[u64]>,
+    file: Arc<Plain>,
+    checkpoints: Arc<[u64]>,
     next: u64,
     blocks: u64,
 }
@@ -192,7 +204,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 enum Work {
     Block(ReadyBlock),
-    Plain(usize, std::sync::Arc<PlainFile>, std::sync::Arc<[u64]>, u64),
+    Plain(usize, Arc<Plain>, Arc<[u64]>, u64),
     Open(usize),
     Nothing,
 }
@@ -374,7 +386,7 @@ impl Run<'_> {
                     let checkpoints = (self.pipeline.checkpoints)(&head);
                     lock(&self.shared).plain.push_back(PlainQueue {
                         source,
-                        file: std::sync::Arc::new(plain),
+                        file: Arc::new(Plain { file: plain, directives: Directives::default() }),
                         checkpoints: checkpoints.into(),
                         next: 0,
                         blocks,
@@ -430,6 +442,7 @@ impl Run<'_> {
         let mut digester: Option<Digester> = None;
         let mut number = 0;
         let mut deferred = 0;
+        let mut directive: Option<Arc<[u8]>> = None;
         loop {
             self.stopped()?;
             let mut buffer = lock(&self.shared).free.pop().unwrap_or_default();
@@ -448,7 +461,15 @@ impl Run<'_> {
                     .get_or_insert_with(|| Digester::new((self.pipeline.checkpoints)(beginning(counted))))
                     .update(counted);
             }
-            let block = ReadyBlock { source, number, buffer, lines: (lines_start, lines_end) };
+            let named = last_directive(&buffer[lines_start..lines_end]).map(Arc::from);
+            let block = ReadyBlock {
+                source,
+                number,
+                buffer,
+                lines: (lines_start, lines_end),
+                directive: directive.clone(),
+            };
+            directive = named.or(directive);
             number += 1;
             if lines_start < lines_end {
                 self.sources[source].open_blocks.fetch_add(1, Ordering::AcqRel);
@@ -485,8 +506,9 @@ impl Run<'_> {
     }
 
     fn count_ready(&self, worker: &mut Worker<'_>, block: ReadyBlock) -> Result<(), Error> {
-        let ReadyBlock { source, number, buffer, lines } = block;
-        self.count(worker, source, number, &buffer[lines.0..lines.1]);
+        let ReadyBlock { source, number, buffer, lines, directive } = block;
+        let mut directive = || directive.as_deref().map(<[u8]>::to_vec);
+        self.count(worker, source, number, &buffer[lines.0..lines.1], &mut directive);
         let mut shared = lock(&self.shared);
         if shared.free.len() < READY_BLOCKS {
             shared.free.push(buffer);
@@ -499,20 +521,22 @@ impl Run<'_> {
         &self,
         worker: &mut Worker<'_>,
         source: usize,
-        file: &PlainFile,
+        plain: &Plain,
         checkpoints: &[u64],
         number: u64,
     ) -> Result<(), Error> {
+        let Plain { file, directives } = plain;
+        let longest = self.pipeline.parser.max_line_bytes;
         let mut buffer = std::mem::take(&mut worker.buffer);
-        match file.read_block(number, self.pipeline.parser.max_line_bytes, &mut buffer) {
+        match file.read_block(number, longest, &mut buffer) {
             Ok(block) => {
                 let (start, mut end) = block.lines;
                 let mut own = block.own;
-                let at_end = number + 1 == file.blocks() || !block.terminated;
+                let at_end = number + 1 == file.blocks() || block.at_end;
                 let grew = at_end && file.file().metadata().is_ok_and(|m| m.len() != file.length());
                 let live = at_end && (self.pipeline.live || grew);
                 let mut deferred = 0;
-                if !block.terminated && live {
+                if block.at_end && live {
                     let whole = whole_lines(&buffer, start, end);
                     deferred = end - whole;
                     end = whole;
@@ -527,7 +551,8 @@ impl Run<'_> {
                     state.live |= live;
                 }
                 if start < end {
-                    self.count(worker, source, number, &buffer[start..end]);
+                    let mut directive = || directives.before(number, file, longest);
+                    self.count(worker, source, number, &buffer[start..end], &mut directive);
                 }
                 self.pipeline.progress.bytes.fetch_add(own.len() as u64, Ordering::Relaxed);
             }
@@ -539,10 +564,17 @@ impl Run<'_> {
         self.block_done(source)
     }
 
-    fn count(&self, worker: &mut Worker<'_>, source: usize, number: u64, lines: &[u8]) {
+    fn count(
+        &self,
+        worker: &mut Worker<'_>,
+        source: usize,
+        number: u64,
+        lines: &[u8],
+        directive: Directive<'_>,
+    ) {
         let mut accumulator =
             lock(&self.sources[source].state).accumulators.pop().unwrap_or_else(|| self.accumulator(source));
-        worker.block(&mut accumulator, number, lines);
+        worker.block(&mut accumulator, number, lines, directive);
         lock(&self.sources[source].state).accumulators.push(accumulator);
     }
 
@@ -607,9 +639,9 @@ fn contiguous(mut blocks: Vec<BlockDigests>, damage: &Option<Damage>) -> Result<
     Digests::combine(blocks)
 }
 
-/// The end of the last whole line of `buffer[start..end]`.
+/// The end of the last whole entry of `buffer[start..end]`.
 fn whole_lines(buffer: &[u8], start: usize, end: usize) -> usize {
-    memchr::memrchr(b'\n', &buffer[start..end]).map_or(start, |i| start + i + 1)
+    start + whole_entries(&buffer[start..end])
 }
 
 fn beginning(bytes: &[u8]) -> &[u8] {

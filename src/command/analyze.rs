@@ -236,7 +236,7 @@ impl Analyze<'_> {
             None => Vec::new(),
         };
         let pipeline = Pipeline {
-            parser: self.reading.parser,
+            parser: self.reading.parser.clone(),
             matcher: &self.reading.matcher,
             verifier: &self.reading.verifier,
             names: &names,
@@ -279,6 +279,7 @@ impl Analyze<'_> {
             settings: self.settings(),
             recorded: vec![("version".to_owned(), env!("CARGO_PKG_VERSION").to_owned())],
             reclassify: self.arguments.reclassify,
+            clock: self.reading.parser.layout.as_ref().map(|layout| layout.clock()),
         });
         ingest::store(logs, target.as_ref())
     }

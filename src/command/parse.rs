@@ -101,7 +101,7 @@ fn print_log(
     }
     let reader = Box::new(io::Cursor::new(head).chain(file));
     let mut stream = Stream::open(reader, compression, reading.parser.max_line_bytes).map_err(unreadable)?;
-    let mut parser = Parser::new(reading.parser);
+    let mut parser = Parser::new(reading.parser.clone());
     let (mut buffer, mut number) = (Vec::new(), 0);
     parser.begin_source();
     while let Some(shape) = stream.next_block(&mut buffer) {
@@ -110,12 +110,12 @@ fn print_log(
             return Err(Error::interrupted(i32::try_from(signal).unwrap_or(0)).into());
         }
         let mut result = Ok(());
-        parser.block(&buffer[shape.lines_start..shape.lines_end], |entry| {
-            number += 1;
+        let lines = parser.block(&buffer[shape.lines_start..shape.lines_end], |entry| {
             if result.is_ok() {
-                result = print_line(reading, &place, number, &entry, out);
+                result = print_line(reading, &place, number + entry.number + 1, &entry, out);
             }
         });
+        number += lines;
         result.map_err(|e| match e.kind() {
             io::ErrorKind::BrokenPipe => Failed::ReaderWentAway,
             _ => cannot_write(&e).into(),

@@ -57,7 +57,8 @@ impl Reading {
         };
         remember("catalogue", catalogue_path.map(|p| p.display().to_string()));
         remember("ip-ranges", ip_ranges.map(|p| p.display().to_string()));
-        remember("log-format", (arguments.log_format != "auto").then(|| arguments.log_format.clone()));
+        let named = (arguments.log_format != "auto").then(|| arguments.log_format.clone());
+        remember("log-format", parser.layout.as_ref().map(|layout| layout.text().to_owned()).or(named));
         let client = match arguments.client {
             Client::Peer => ClientChoice::Peer,
             Client::FirstXff => ClientChoice::FirstXff,
@@ -81,7 +82,7 @@ impl Reading {
     /// # Errors
     /// A pattern that is not well-formed (usage).
     pub fn discover(&self) -> Result<Discovery, Error> {
-        let mut parser = Parser::new(self.parser);
+        let mut parser = Parser::new(self.parser.clone());
         let mut accepts = |line: &[u8]| match parser.line(line) {
             Line::Record(_) => Some(true),
             Line::Reject(_) => Some(false),

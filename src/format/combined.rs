@@ -7,7 +7,7 @@
 
 use super::prefix;
 use super::quote::{self, is_blank, skip_blanks, trim, word_end};
-use super::record::{Flags, Format, Record, RejectReason};
+use super::record::{Flags, Format, Record, RejectReason, Timing};
 use super::timestamp::{self, Missing, Place, Stamp};
 
 /// How many closing quotes are tried in full before a line is given up: hostile lines must not cost quadratic time.
@@ -106,6 +106,8 @@ fn read<'a>(
         referer: fields.referer,
         user_agent: fields.user_agent,
         tail: fields.tail,
+        prefix: None,
+        timing: Timing::default(),
     })
 }
 
@@ -217,7 +219,7 @@ fn numbers(line: &[u8], from: usize) -> Result<Numbers, RejectReason> {
 }
 
 /// The count, and whether it was too large to keep.
-fn byte_count(word: &[u8]) -> Option<(Option<u64>, bool)> {
+pub(super) fn byte_count(word: &[u8]) -> Option<(Option<u64>, bool)> {
     if word == b"-" {
         return Some((None, false));
     }

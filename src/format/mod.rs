@@ -6,7 +6,7 @@
 //! Example of a line: `192.0.2.10 - - [10/Mar/2026:06:25:14 +0000] "GET / HTTP/1.1" 200 512 "-" "Mozilla/5.0"`
 
 mod record;
-pub use record::{Flags, Format, Line, Record, Reject, RejectReason};
+pub use record::{Flags, Format, Line, Record, Reject, RejectReason, Timing, Wrapper};
 
 pub mod escape;
 mod quote;
@@ -15,7 +15,16 @@ pub mod client;
 mod prefix;
 pub mod request;
 pub mod tail;
+pub mod cri;
+mod wrapper;
 mod combined;
+mod draft;
+mod names;
+mod json;
+pub mod w3c;
+mod balancer;
+pub mod layout;
+mod sample;
 mod structural;
 mod parser;
-pub use parser::{Entry, Parser, ParserOptions};
+pub use parser::{Directive, Entry, Parser, ParserOptions};

@@ -5,16 +5,21 @@
 //!
 //! Example of its input: a block of whole lines, the last one with or without `\n`.
 
-use super::combined;
-use super::record::{Flags, Format, Line, Reject, RejectReason};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::layout::Layout;
+use super::record::{Flags, Format, Line, Record, Reject, RejectReason, Wrapper};
 use super::structural::{self, Index, WINDOW};
 use super::timestamp::{self, Stamp};
+use super::w3c::{self, Columns};
+use super::{balancer, combined, cri, json, wrapper};
 
 /// 1995-01-01T00:00:00Z: no web server logged before.
 const FIRST_LOGS: i64 = 788_918_400;
 
 /// What the lines are measured against.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParserOptions {
     /// The time of the run in seconds since 1970; records more than a day after it are flagged. `None`: no record is.
     pub now: Option<i64>,
@@ -24,11 +29,13 @@ pub struct ParserOptions {
     pub max_line_bytes: usize,
     /// The only format to accept; `None`: every line is read as what it looks like.
     pub format: Option<Format>,
+    /// The server's own format string, which then is the only format.
+    pub layout: Option<Arc<Layout>>,
 }
 
 impl Default for ParserOptions {
     fn default() -> Self {
-        Self { now: None, assume_zone_seconds: 0, max_line_bytes: 1 << 20, format: None }
+        Self { now: None, assume_zone_seconds: 0, max_line_bytes: 1 << 20, format: None, layout: None }
     }
 }
 
@@ -41,15 +48,55 @@ pub struct Entry<'a> {
     pub outcome: Line<'a>,
     /// NUL bytes that stood before the line and were skipped.
     pub leading_nul: usize,
+    /// Its number among the lines of the block, from 0.
+    pub number: u64,
+    /// The lines that it is made of: more than 1 where a container runtime cut one into parts.
+    pub parts: u64,
 }
 
-/// Turns lines into [`Line`]s. One per thread; it remembers the last stamp, which never changes an answer.
+/// The `#Fields:` line in force where a block begins, without its newline: asked for at most once per block, when a
+/// line of the block may need it.
+pub type Directive<'d> = &'d mut dyn FnMut() -> Option<Vec<u8>>;
+
+/// Turns lines into [`Line`]s. One per thread; it remembers the last stamp, which never changes an answer, and the
+/// `#Fields:` line in force, which is what W3C lines are read by.
 #[derive(Debug, Clone)]
 pub struct Parser {
     options: ParserOptions,
+    engine: Engine,
     at_start: bool,
+    columns: InForce,
     remembered: Remembered,
     index: Index,
+    scratch: Scratch,
+    /// Parts that are read already, by where they begin.
+    taken: BTreeSet<usize>,
+}
+
+/// Who reads a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Engine {
+    /// The parsers of the named formats; with one of them only that one.
+    Line(Option<Format>),
+    /// The plan of a format string.
+    Plan,
+}
+
+/// Texts that do not stand in the block as such.
+#[derive(Debug, Clone, Default)]
+struct Scratch {
+    /// A line without what a carrier put around it, or of several parts.
+    line: Vec<u8>,
+    /// Fields without their escapes.
+    fields: Vec<u8>,
+}
+
+/// The columns of W3C lines at this place of the source.
+#[derive(Debug, Clone)]
+enum InForce {
+    /// To be asked for.
+    Unknown,
+    Known(Option<Columns>),
 }
 
 /// The last stamp's text and value.
@@ -63,82 +110,149 @@ impl Parser {
     /// A parser that stands in the middle of a source: call [`Parser::begin_source`] before a source's first block.
     #[must_use]
     pub fn new(options: ParserOptions) -> Self {
+        let engine = match &options.layout {
+            None => Engine::Line(options.format),
+            Some(layout) => layout.engine().map_or(Engine::Plan, |format| Engine::Line(Some(format))),
+        };
         Self {
+            engine,
             options,
             at_start: false,
+            columns: InForce::Known(None),
             remembered: Remembered { text: [0; 26], stamp: None },
             index: Index::new(),
+            scratch: Scratch::default(),
+            taken: BTreeSet::new(),
         }
     }
 
     /// The next line is the first of a source: a byte-order mark before it is dropped.
     pub fn begin_source(&mut self) {
         self.at_start = true;
+        self.columns = InForce::Known(None);
     }
 
-    /// The next block is not the first of its source.
+    /// The next block follows the one that was read last.
     pub fn continue_source(&mut self) {
         self.at_start = false;
     }
 
+    /// The next block is of the middle of a source, and what stands before it was not read by this parser.
+    pub fn enter_source(&mut self) {
+        self.at_start = false;
+        self.columns = InForce::Unknown;
+    }
+
     /// What one line is, without its `\n`.
-    pub fn line<'a>(&mut self, line: &'a [u8]) -> Line<'a> {
-        self.entry(line).outcome
+    pub fn line<'s>(&'s mut self, line: &'s [u8]) -> Line<'s> {
+        self.entry(line, 0, &mut || None).outcome
     }
 
     /// Every line of a block of whole lines, in order. A last line without `\n` is a line too; nothing behind the last
-    /// `\n` is none.
-    pub fn block<'a>(&mut self, block: &'a [u8], mut sink: impl FnMut(Entry<'a>)) {
+    /// `\n` is none. Returns the number of lines, each part of an entry counted.
+    pub fn block(&mut self, block: &[u8], sink: impl FnMut(Entry<'_>)) -> u64 {
+        self.block_behind(block, &mut || None, sink)
+    }
+
+    /// The same for a block behind [`Parser::enter_source`]: `directive` says what is in force where it begins.
+    pub fn block_behind(
+        &mut self,
+        block: &[u8],
+        directive: Directive<'_>,
+        mut sink: impl FnMut(Entry<'_>),
+    ) -> u64 {
         let mut index = std::mem::replace(&mut self.index, Index::new());
-        let mut start = 0;
-        while start < block.len() {
-            let window = &block[start..block.len().min(start + WINDOW)];
+        let mut place = Place { start: 0, number: 0 };
+        self.taken.clear();
+        while place.start < block.len() {
+            let base = place.start;
+            let window = &block[base..block.len().min(base + WINDOW)];
             index.fill(window);
-            let read = self.window(block, start, index.positions(), &mut sink);
-            if read > start {
-                start = read;
+            self.window(block, &mut place, index.positions(), directive, &mut sink);
+            if place.start > base {
                 continue;
             }
             // No newline in the whole window: a long line, or the last one without `\n`.
-            let behind = start + window.len();
+            let behind = base + window.len();
             let end = memchr::memchr(b'\n', &block[behind..]).map_or(block.len(), |at| behind + at);
-            sink(self.entry(&block[start..end]));
-            start = end + 1;
+            self.slow(block, &mut place, end, directive, &mut sink);
         }
         self.index = index;
+        place.number
     }
 
-    /// The whole lines of a window that begins at `base`, by the positions of its structural bytes. Where it stopped.
-    fn window<'a>(
+    /// The whole lines of a window that begins at `place`, by the positions of its structural bytes.
+    fn window(
         &mut self,
-        block: &'a [u8],
-        base: usize,
+        block: &[u8],
+        place: &mut Place,
         positions: &[u32],
-        sink: &mut impl FnMut(Entry<'a>),
-    ) -> usize {
-        let mut start = base;
+        directive: Directive<'_>,
+        sink: &mut impl FnMut(Entry<'_>),
+    ) {
+        let base = place.start;
         let mut rest = positions;
         loop {
             if let Some((seven, behind)) = rest.split_first_chunk::<7>() {
                 let [q0, q1, q2, q3, q4, q5, end] = seven.map(|at| base + at as usize);
                 if block[end] == b'\n'
                     && [q0, q1, q2, q3, q4, q5].iter().all(|at| block[*at] == b'"')
-                    && let Some(entry) = self.fast(block, start, [q0, q1, q2, q3, q4, q5], end)
+                    && let Some(entry) = self.fast(block, *place, [q0, q1, q2, q3, q4, q5], end)
                 {
                     sink(entry);
-                    start = end + 1;
+                    *place = Place { start: end + 1, number: place.number + 1 };
                     rest = behind;
                     continue;
                 }
             }
             let Some(at) = rest.iter().position(|at| block[base + *at as usize] == b'\n') else {
-                return start;
+                return;
             };
-            let end = base + rest[at] as usize;
-            sink(self.entry(&block[start..end]));
-            start = end + 1;
+            self.slow(block, place, base + rest[at] as usize, directive, sink);
             rest = &rest[at + 1..];
         }
+    }
+
+    /// The line at `place`, which ends before `end`, by the careful parser; or nothing, if it is a part of an earlier one.
+    fn slow(
+        &mut self,
+        block: &[u8],
+        place: &mut Place,
+        end: usize,
+        directive: Directive<'_>,
+        sink: &mut impl FnMut(Entry<'_>),
+    ) {
+        let Place { start, number } =
+            std::mem::replace(place, Place { start: end + 1, number: place.number + 1 });
+        if !self.taken.is_empty() && self.taken.remove(&start) {
+            return;
+        }
+        let line = &block[start..end];
+        let longest = self.options.max_line_bytes;
+        if line.first().is_some_and(u8::is_ascii_digit)
+            && let Some(joined) = cri::join(block, start, longest, &mut self.scratch.line)
+        {
+            let parts = 1 + joined.others.len() as u64;
+            self.at_start = false;
+            self.taken.extend(joined.others);
+            let outcome = if joined.too_long {
+                Line::Reject(Reject { reason: RejectReason::TooLong })
+            } else {
+                let text = std::mem::take(&mut self.scratch.line);
+                sink(Entry {
+                    line,
+                    outcome: self.inner(&text, false, Some(Wrapper::Cri), directive),
+                    leading_nul: 0,
+                    number,
+                    parts,
+                });
+                self.scratch.line = text;
+                return;
+            };
+            sink(Entry { line, outcome, leading_nul: 0, number, parts });
+            return;
+        }
+        sink(self.entry(line, number, directive));
     }
 
     /// A line that the fast path is sure of.
@@ -146,22 +260,35 @@ impl Parser {
     fn fast<'a>(
         &mut self,
         block: &'a [u8],
-        start: usize,
+        place: Place,
         quotes: [usize; 6],
         end: usize,
     ) -> Option<Entry<'a>> {
+        let Place { start, number } = place;
+        let Engine::Line(format) = self.engine else { return None };
         if self.at_start || end - start > self.options.max_line_bytes {
             return None;
         }
         let (options, remembered) = (&self.options, &mut self.remembered);
-        let mut record = structural::combined(block, start, quotes, end, options.format, |text| {
+        let mut record = structural::combined(block, start, quotes, end, format, |text| {
             remembered.same_minute(text).or_else(|| remembered.stamp(text, options.assume_zone_seconds))
         })?;
+        if let Some(layout) = &options.layout {
+            layout.name_tail(&mut record);
+        } else if format.is_none() && record.tail.ends_with(b"ms") {
+            name_traefik(&mut record);
+        }
         record.flags.insert(options.range(record.epoch));
-        Some(Entry { line: &block[start..end], outcome: Line::Record(record), leading_nul: 0 })
+        Some(Entry {
+            line: &block[start..end],
+            outcome: Line::Record(record),
+            leading_nul: 0,
+            number,
+            parts: 1,
+        })
     }
 
-    fn entry<'a>(&mut self, line: &'a [u8]) -> Entry<'a> {
+    fn entry<'s>(&'s mut self, line: &'s [u8], number: u64, directive: Directive<'_>) -> Entry<'s> {
         let mut text = line;
         if std::mem::take(&mut self.at_start) {
             text = text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text);
@@ -169,33 +296,146 @@ impl Parser {
         let leading_nul = text.iter().take_while(|b| **b == 0).count();
         text = &text[leading_nul..];
         text = text.strip_suffix(b"\r").unwrap_or(text);
-        let outcome = self.outcome(text, leading_nul > 0);
-        Entry { line, outcome, leading_nul }
+        let outcome = self.inner(text, leading_nul > 0, None, directive);
+        Entry { line, outcome, leading_nul, number, parts: 1 }
     }
 
-    fn outcome<'a>(&mut self, text: &'a [u8], behind_nul: bool) -> Line<'a> {
+    /// What a line is that stands by itself: framing, then what a carrier put around it, then the entry.
+    fn inner<'s>(
+        &'s mut self,
+        text: &'s [u8],
+        behind_nul: bool,
+        carrier: Option<Wrapper>,
+        directive: Directive<'_>,
+    ) -> Line<'s> {
         if text.len() > self.options.max_line_bytes {
             return Line::Reject(Reject { reason: RejectReason::TooLong });
         }
+        let Self { options, engine, columns, remembered, scratch, .. } = self;
+        if carrier.is_none() && text.first() == Some(&b'#') {
+            if let Some(named) = Columns::of_directive(text) {
+                *columns = InForce::Known(Some(named));
+            }
+            return Line::Directive;
+        }
+        let (text, carrier) = match carrier {
+            Some(_) => (text, carrier),
+            None => match wrapper::unwrap(text) {
+                Some((carrier, inner)) => (inner, Some(carrier)),
+                None if json::leads(text) && json::docker(text, &mut scratch.line) => {
+                    (&scratch.line[..], Some(Wrapper::Docker))
+                }
+                None => (text, None),
+            },
+        };
         if text.iter().all(u8::is_ascii_whitespace) {
             return Line::Blank;
         }
         if text[0] == b'#' {
             return Line::Directive;
         }
-        let (options, remembered) = (self.options, &mut self.remembered);
-        match combined::parse(text, options.format, |text| {
-            remembered.stamp(text, options.assume_zone_seconds)
-        }) {
+        let mut stamp = |text: &[u8]| remembered.stamp(text, options.assume_zone_seconds);
+        let read = match (&options.layout, *engine) {
+            (Some(layout), Engine::Plan) => layout.read(text, &mut scratch.fields, &mut stamp),
+            (layout, Engine::Line(format)) => {
+                let mut read = read(text, format, columns, &mut scratch.fields, &mut stamp, directive);
+                if let (Some(layout), Ok(record)) = (layout, &mut read) {
+                    layout.name_tail(record);
+                }
+                read
+            }
+            (None, Engine::Plan) => Err(RejectReason::NotThisFormat),
+        };
+        match read {
             Err(reason) => Line::Reject(Reject { reason }),
             Ok(mut record) => {
                 if behind_nul {
                     record.flags.insert(Flags::LEADING_NUL);
                 }
-                record.flags.insert(self.options.range(record.epoch));
+                record.prefix = carrier;
+                record.flags.insert(options.range(record.epoch));
                 Line::Record(record)
             }
         }
+    }
+}
+
+/// Where a line begins in its block, and its number there.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    start: usize,
+    number: u64,
+}
+
+/// Reads an entry by its own shape. The formats exclude each other: which lines stood before changes nothing, save the
+/// columns that W3C lines are read by.
+fn read<'s>(
+    text: &'s [u8],
+    format: Option<Format>,
+    columns: &mut InForce,
+    scratch: &'s mut Vec<u8>,
+    stamp: &mut dyn FnMut(&[u8]) -> Option<Stamp>,
+    directive: Directive<'_>,
+) -> Result<Record<'s>, RejectReason> {
+    let wants = |sort: Format| format.is_none_or(|named| named == sort);
+    if json::leads(text) {
+        return if wants(Format::Json) {
+            json::parse(text, scratch, stamp)
+        } else {
+            Err(RejectReason::NotThisFormat)
+        };
+    }
+    if wants(Format::W3c) {
+        if let InForce::Unknown = columns
+            && w3c::may_fit(text)
+        {
+            *columns = InForce::Known(directive().and_then(|line| Columns::of_directive(&line)));
+        }
+        if let InForce::Known(Some(columns)) = columns
+            && columns.fit(text)
+        {
+            return columns.parse(text, scratch, stamp);
+        }
+    }
+    let reason = match format {
+        None | Some(Format::Combined | Format::Common | Format::VhostCombined | Format::VhostCommon) => {
+            match combined::parse(text, format, &mut *stamp) {
+                Ok(mut record) => {
+                    if format.is_none() {
+                        name_traefik(&mut record);
+                    }
+                    return Ok(record);
+                }
+                Err(reason) => reason,
+            }
+        }
+        Some(Format::Traefik) => {
+            let mut record = combined::parse(text, Some(Format::Combined), &mut *stamp)?;
+            name_traefik(&mut record);
+            return if record.format == Format::Traefik {
+                Ok(record)
+            } else {
+                Err(RejectReason::NotThisFormat)
+            };
+        }
+        Some(_) => RejectReason::NotThisFormat,
+    };
+    match balancer::shape(text).filter(|shape| wants(*shape)) {
+        Some(shape @ (Format::Alb | Format::Elb)) => balancer::aws(shape, text, scratch, stamp),
+        Some(Format::Haproxy) => balancer::haproxy(text, scratch, stamp),
+        Some(Format::S3) => balancer::s3(text, scratch, stamp),
+        _ => Err(reason),
+    }
+    .map_err(|other| if other == RejectReason::NotThisFormat { reason } else { other })
+}
+
+/// Traefik's lines are Combined with fields behind it that nobody else writes.
+fn name_traefik(record: &mut Record<'_>) {
+    if record.format == Format::Combined
+        && let Some(latency) = balancer::traefik_latency(record)
+    {
+        record.format = Format::Traefik;
+        record.timing.latency_us = Some(latency);
     }
 }
 
@@ -246,219 +486,4 @@ fn seconds(text: &[u8; 26]) -> Option<i64> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::{Just, Strategy, any, prop, prop_oneof, proptest};
-
-    const NOW: i64 = 1_773_187_200;
-
-    fn options(format: Option<Format>) -> ParserOptions {
-        ParserOptions { now: Some(NOW), max_line_bytes: 900, format, ..ParserOptions::default() }
-    }
-
-    /// Every line by the careful parser alone.
-    fn careful(bytes: &[u8], options: ParserOptions) -> Vec<Entry<'_>> {
-        let mut parser = Parser::new(options);
-        parser.begin_source();
-        let mut lines: Vec<&[u8]> = bytes.split(|b| *b == b'\n').collect();
-        if lines.last().is_some_and(|last| last.is_empty()) {
-            lines.pop();
-        }
-        lines.into_iter().map(|line| parser.entry(line)).collect()
-    }
-
-    /// The same in blocks of whole lines, at least `size` bytes each.
-    fn blocks(bytes: &[u8], size: usize, options: ParserOptions) -> Vec<Entry<'_>> {
-        let mut parser = Parser::new(options);
-        parser.begin_source();
-        let mut entries = Vec::new();
-        let mut rest = bytes;
-        while !rest.is_empty() {
-            let from = size.min(rest.len() - 1);
-            let end = memchr::memchr(b'\n', &rest[from..]).map_or(rest.len(), |at| from + at + 1);
-            parser.block(&rest[..end], |entry| entries.push(entry));
-            parser.continue_source();
-            rest = &rest[end..];
-        }
-        entries
-    }
-
-    /// Lines near the border between the fast path and the careful one.
-    fn line() -> impl Strategy<Value = Vec<u8>> {
-        let of = |choices: &'static [&'static str]| prop::sample::select(choices.to_vec());
-        let parts = (
-            of(&[
-                "192.0.2.1 - - ",
-                "192.0.2.1 - -  ",
-                "2001:db8::5 - - ",
-                "www.example.com 192.0.2.1 - jd ",
-                "a:80 192.0.2.1 - - ",
-                " - - ",
-                "203.0.113.7, 192.0.2.1 - - ",
-                "192.0.2.1,x - - ",
-                "#x - - ",
-                "\u{feff}y - - ",
-                "a [b - - ",
-                "192.0.2.1 - ",
-                "",
-                "\0\x00192.0.2.1 - - ",
-                "192.0.2.1 shop.example.com - ",
-            ]),
-            of(&[
-                "10/Mar/2026:06:25:14 +0000",
-                "10/Mar/2026:06:25:15 +0000",
-                "10/Mar/2026:06:25:60 +0000",
-                "10/Mar/2026:06:25:61 +0000",
-                "10/Mar/2026:06:25:14 +0100",
-                "2026-03-10 06:25:14 +01:00",
-                "2026-03-10T06:25:14.123456",
-                "10/Mar/1990:06:25:14 +0000",
-                "10/Mar/2099:06:25:14 +0000",
-                "31/Feb/2026:06:25:14 +0000",
-                "1/Mar/2026:06:25:14.5+0000",
-                "10/Mar/2026:06:25:14",
-                "-",
-            ]),
-            of(&[
-                "GET / HTTP/1.1",
-                "-",
-                "",
-                "GET /[10/Mar/2026:06:25:14 +0000] ",
-                "GET /\\\" HTTP/1.1",
-                "GET /\"x HTTP/1.1",
-                "GET /\\x22 x",
-            ]),
-            of(&[
-                " 200 512 ",
-                " 200 - ",
-                " - - ",
-                " 0 0 ",
-                "  200 512 ",
-                " 200 12k ",
-                " 2OO 5 ",
-                " 200 99999999999999999999 ",
-                " 200 9223372036854775807 ",
-                " 200 512",
-                " 999 000000000000000001 ",
-            ]),
-            of(&[
-                "\"-\" ",
-                "\"\" ",
-                "\"http://www.example.com/ \" ",
-                "\"-\"",
-                "\"x\\\\\" ",
-                "",
-                "\"x [10/Mar/2026:06:25:14 +0000] \" ",
-            ]),
-            of(&[
-                "\"Mozilla/5.0 (x)\"",
-                "\"\"",
-                "\"-\"",
-                "\"a \\\"b\\\" c\"",
-                "\"a \"b\" c\"",
-                "\"C:\\\"",
-                "\"open",
-                "",
-                "\"x192.0.2.2 - - [10/Mar/2026:06:25:14 +0000] \"",
-                "\"x\" ",
-                "\"x\"y",
-            ]),
-            of(&[
-                "",
-                " 12345",
-                " \"198.51.100.7\"",
-                " rt=0.1 cs=HIT",
-                "\r",
-                " x\r",
-                "  ",
-                "\t-",
-                "\r\r",
-                "\"",
-                " [10/Mar/2026:06:25:14 +0000] \"x\"",
-            ]),
-        );
-        let mixed = parts.prop_map(|(prefix, stamp, request, numbers, referer, agent, tail)| {
-            format!("{prefix}[{stamp}] \"{request}\"{numbers}{referer}{agent}{tail}").into_bytes()
-        });
-        let plain = (0_u32..60, any::<u16>()).prop_map(|(second, bytes)| {
-            format!("192.0.2.9 - - [10/Mar/2026:06:25:{second:02} +0000] \"GET /{bytes} HTTP/1.1\" 200 {bytes} \"-\" \"Bot/{bytes}\"").into_bytes()
-        });
-        let odd = of(&["", "  ", "\r", "\0\0\0", "# note", "{\"a\": 1}", "\u{feff}", "\"", "\\\"", "x"])
-            .prop_map(|text| text.as_bytes().to_vec());
-        let wild = prop::collection::vec(prop::sample::select(b"\"\\[] :/-0159aJ\0\r,".to_vec()), 0..120);
-        let mutated =
-            (mixed.clone(), any::<prop::sample::Index>(), any::<u8>()).prop_map(|(mut line, at, byte)| {
-                let at = at.index(line.len());
-                line[at] = if byte == b'\n' { b' ' } else { byte };
-                line
-            });
-        let long = Just(vec![b'x'; 1_000]);
-        prop_oneof![6 => mixed, 4 => plain, 3 => mutated, 1 => odd, 2 => wild, 1 => long]
-    }
-
-    proptest! {
-        #![proptest_config(proptest::prelude::ProptestConfig::with_cases(1_500))]
-
-        #[test]
-        fn blocks_of_any_size_give_exactly_what_the_careful_parser_gives(
-            lines in prop::collection::vec(line(), 0..24),
-            size in 0_usize..2_000,
-            terminated in any::<bool>(),
-            format in prop::sample::select(vec![None, Some(Format::Combined), Some(Format::VhostCombined), Some(Format::Common)]),
-        ) {
-            let mut bytes = lines.join(&b'\n');
-            if terminated {
-                bytes.push(b'\n');
-            }
-            assert_eq!(blocks(&bytes, size, options(format)), careful(&bytes, options(format)));
-        }
-
-        #[test]
-        fn any_bytes_are_lines_each_of_one_kind_and_no_byte_is_lost(
-            bytes in prop::collection::vec(prop_oneof![any::<u8>(), Just(b'\n'), Just(b'"'), Just(b'['), Just(0)], 0..600),
-            size in 0_usize..200,
-        ) {
-            let entries = blocks(&bytes, size, options(None));
-            assert_eq!(entries, careful(&bytes, options(None)));
-            let ends = bytes.iter().filter(|b| **b == b'\n').count();
-            let open = usize::from(bytes.last().is_some_and(|b| *b != b'\n'));
-            assert_eq!(entries.len(), ends + open);
-            assert_eq!(entries.iter().map(|e| e.line.len()).sum::<usize>() + ends, bytes.len());
-        }
-    }
-
-    #[test]
-    fn lines_across_the_end_of_a_window_are_read_whole() {
-        let line = br#"192.0.2.9 - - [10/Mar/2026:06:25:14 +0000] "GET /a HTTP/1.1" 200 5 "-" "Bot/1.0""#;
-        let mut bytes = Vec::new();
-        for extra in 0..2_000 {
-            bytes.extend_from_slice(line);
-            bytes.extend(std::iter::repeat_n(b' ', extra % 7));
-            bytes.push(b'\n');
-        }
-        assert!(bytes.len() > 4 * WINDOW);
-        bytes.extend(std::iter::repeat_n(b'"', 3 * WINDOW));
-        bytes.extend_from_slice(b"\n# end\n");
-        bytes.extend_from_slice(line);
-        let entries = blocks(&bytes, usize::MAX, options(None));
-        assert_eq!(entries, careful(&bytes, options(None)));
-        assert_eq!(entries.iter().filter(|e| matches!(e.outcome, Line::Record(_))).count(), 2_001);
-        assert_eq!(entries[2_000].outcome, Line::Reject(Reject { reason: RejectReason::TooLong }));
-    }
-
-    #[test]
-    fn the_byte_order_mark_is_dropped_at_the_start_of_a_source_only() {
-        let line = "\u{feff}# x\n\u{feff}# x\n".as_bytes();
-        let outcomes: Vec<_> = blocks(line, usize::MAX, options(None)).iter().map(|e| e.outcome).collect();
-        assert_eq!(outcomes[0], Line::Directive);
-        assert!(matches!(outcomes[1], Line::Reject(_)));
-    }
-
-    #[test]
-    fn runs_of_nul_are_counted_and_a_line_of_nothing_else_is_blank() {
-        let bytes = b"\0\0\0\n\0\0# x\n\0";
-        let seen: Vec<_> =
-            blocks(bytes, usize::MAX, options(None)).iter().map(|e| (e.outcome, e.leading_nul)).collect();
-        assert_eq!(seen, [(Line::Blank, 3), (Line::Directive, 2), (Line::Blank, 1)]);
-    }
-}
+mod tests;

@@ -31,7 +31,7 @@ pub(super) fn parse(text: &[u8], format: Option<Format>) -> Option<Prefix<'_>> {
     let vhost = match format {
         None => leads_with_vhost(rest),
         Some(Format::VhostCombined | Format::VhostCommon) => true,
-        Some(Format::Combined | Format::Common) => false,
+        Some(_) => false,
     };
     if vhost {
         let (word, behind) = first_word(rest);
@@ -88,7 +88,7 @@ fn has_port(word: &[u8]) -> bool {
 }
 
 /// `name:443` and `[2001:db8::1]:443` in two; a bare IPv6 address has no port.
-fn split_port(word: &[u8]) -> (&[u8], Option<u16>) {
+pub(super) fn split_port(word: &[u8]) -> (&[u8], Option<u16>) {
     let Some(colon) = memchr::memrchr(b':', word) else {
         return (word, None);
     };

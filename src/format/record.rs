@@ -5,6 +5,8 @@
 //!
 //! Example of a line: `192.0.2.10 - - [10/Mar/2026:06:25:14 +0000] "GET / HTTP/1.1" 200 512 "-" "Mozilla/5.0"`
 
+use super::tail;
+
 /// The named formats. The text of each is what `--log-format`, `parse` and the baseline say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Format {
@@ -16,11 +18,45 @@ pub enum Format {
     VhostCombined,
     /// Common with the virtual host in front.
     VhostCommon,
+    /// One JSON object a line: nginx, Caddy, Traefik, any names that say what they hold.
+    Json,
+    /// W3C extended: `#Fields:` names the columns (IIS, CloudFront).
+    W3c,
+    /// Traefik's Combined with request count, router, server and duration behind it.
+    Traefik,
+    /// HAProxy's HTTP log.
+    Haproxy,
+    /// Application load balancers of AWS.
+    Alb,
+    /// Classic load balancers of AWS.
+    Elb,
+    /// Server access logs of S3.
+    S3,
+    /// The server's own format string.
+    Custom,
 }
 
 impl Format {
     /// All formats, in the order of their names in the documentation.
-    pub const ALL: [Self; 4] = [Self::Combined, Self::Common, Self::VhostCombined, Self::VhostCommon];
+    pub const ALL: [Self; 12] = [
+        Self::Combined,
+        Self::Common,
+        Self::VhostCombined,
+        Self::VhostCommon,
+        Self::Json,
+        Self::W3c,
+        Self::Traefik,
+        Self::Haproxy,
+        Self::Alb,
+        Self::Elb,
+        Self::S3,
+        Self::Custom,
+    ];
+
+    /// The formats that have a name of their own: all but the server's own string.
+    pub fn named() -> impl Iterator<Item = Self> {
+        Self::ALL.into_iter().filter(|format| *format != Self::Custom)
+    }
 
     /// The name that users see.
     #[must_use]
@@ -30,6 +66,37 @@ impl Format {
             Self::Common => "common",
             Self::VhostCombined => "vhost_combined",
             Self::VhostCommon => "vhost_common",
+            Self::Json => "json",
+            Self::W3c => "w3c",
+            Self::Traefik => "traefik",
+            Self::Haproxy => "haproxy",
+            Self::Alb => "alb",
+            Self::Elb => "elb",
+            Self::S3 => "s3",
+            Self::Custom => "custom",
+        }
+    }
+}
+
+/// What a log carrier put around the line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Wrapper {
+    /// RFC 3164 or RFC 5424 in front.
+    Syslog,
+    /// Stamp, stream and tag of a container runtime in front.
+    Cri,
+    /// Docker's JSON object around it.
+    Docker,
+}
+
+impl Wrapper {
+    /// The name that users see.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Syslog => "syslog",
+            Self::Cri => "cri",
+            Self::Docker => "docker",
         }
     }
 }
@@ -209,6 +276,19 @@ pub struct Record<'a> {
     pub user_agent: Option<&'a [u8]>,
     /// Everything behind the last named field, blanks trimmed.
     pub tail: &'a [u8],
+    /// What a carrier put around the line.
+    pub prefix: Option<Wrapper>,
+    /// What the format names; pairs in the tail are [`crate::format::tail`]'s.
+    pub timing: Timing,
+}
+
+/// How long a request took and where its answer came from, as far as the format has fields for them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Timing {
+    /// Microseconds.
+    pub latency_us: Option<u64>,
+    /// The answer came from a cache.
+    pub cached: bool,
 }
 
 impl Record<'_> {
@@ -216,6 +296,20 @@ impl Record<'_> {
     #[must_use]
     pub fn minute(&self) -> i64 {
         self.epoch.div_euclid(60)
+    }
+
+    /// How long the request took in microseconds: the format's field, else a pair of the tail.
+    #[must_use]
+    pub fn latency_us(&self) -> Option<u64> {
+        self.timing
+            .latency_us
+            .or_else(|| if self.tail.is_empty() { None } else { tail::latency_us(self.tail) })
+    }
+
+    /// Whether the answer came from a cache: the format's field, or a pair of the tail.
+    #[must_use]
+    pub fn is_cached(&self) -> bool {
+        self.timing.cached || (!self.tail.is_empty() && tail::cached(self.tail))
     }
 }
 
@@ -228,6 +322,10 @@ pub struct Reject {
 
 /// What one line is: exactly one of these, so that the line equation holds by construction.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "a record is the ordinary case, and a box would be an allocation per line"
+)]
 pub enum Line<'a> {
     /// Nothing but blanks.
     Blank,

@@ -30,8 +30,9 @@
 
 use super::prefix::{self, Prefix};
 use super::quote::{is_blank, trim};
-use super::record::{Flags, Format, Record};
+use super::record::{Flags, Format, Record, Timing};
 use super::timestamp::Stamp;
+use super::wrapper;
 
 /// How many bytes are indexed at once: small enough that the second look finds them in the first-level cache.
 pub(super) const WINDOW: usize = 32 * 1024;
@@ -215,6 +216,7 @@ pub(super) fn combined<'a>(
             user: &words[words.len() - 2..words.len() - 1],
             flags: Flags::empty(),
         },
+        None if wrapper::may_lead(words) => return None,
         None => prefix::parse(words, format)?,
     };
     let read_as = if prefix.host.is_some() { Format::VhostCombined } else { Format::Combined };
@@ -240,6 +242,8 @@ pub(super) fn combined<'a>(
         referer: Some(referer),
         user_agent: Some(user_agent),
         tail,
+        prefix: None,
+        timing: Timing::default(),
     })
 }
 

@@ -50,7 +50,7 @@ fn last_seconds(list: &[u8]) -> Option<u64> {
 }
 
 /// Decimal seconds as microseconds, digits beyond the sixth dropped.
-fn seconds(text: &[u8]) -> Option<u64> {
+pub(super) fn seconds(text: &[u8]) -> Option<u64> {
     let (whole, fraction) = match memchr::memchr(b'.', text) {
         Some(dot) => (&text[..dot], &text[dot + 1..]),
         None => (text, &text[..0]),
@@ -89,7 +89,7 @@ fn field_end(text: &[u8]) -> usize {
     text.len()
 }
 
-fn without_quotes(field: &[u8]) -> &[u8] {
+pub(super) fn without_quotes(field: &[u8]) -> &[u8] {
     match field.strip_prefix(b"\"").and_then(|inner| inner.strip_suffix(b"\"")) {
         Some(inner) if super::quote::closing(field, 1) == Some(field.len() - 1) => inner,
         _ => field,

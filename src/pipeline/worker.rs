@@ -12,7 +12,7 @@ use crate::bot::patterns::PatternFile;
 use crate::bot::verify::network_of;
 use crate::bot::{Who, names};
 use crate::format::escape::{printable, unescape};
-use crate::format::{Flags, Line, Parser, Record, client, request, tail};
+use crate::format::{Directive, Flags, Line, Parser, Record, client, request};
 use crate::tally::GroupBy;
 use crate::tally::distinct::stable_hash;
 use crate::tally::fold::Tally;
@@ -91,7 +91,7 @@ impl<'a> Worker<'a> {
     pub(super) fn new(pipeline: &'a Pipeline<'a>, seed: u64) -> Self {
         Self {
             pipeline,
-            parser: Parser::new(pipeline.parser),
+            parser: Parser::new(pipeline.parser.clone()),
             user_agents: UserAgentCache::new(seed),
             not_logged: resolve(pipeline, None),
             verdicts: HashMap::new(),
@@ -99,18 +99,23 @@ impl<'a> Worker<'a> {
         }
     }
 
-    pub(super) fn block(&mut self, accumulator: &mut Accumulator, number: u64, lines: &[u8]) {
+    /// Counts a block; `directive` says which columns of W3C lines are in force where it begins.
+    pub(super) fn block(
+        &mut self,
+        accumulator: &mut Accumulator,
+        number: u64,
+        lines: &[u8],
+        directive: Directive<'_>,
+    ) {
         let Self { pipeline, parser, user_agents, not_logged, verdicts, .. } = self;
         if number == 0 {
             parser.begin_source()
         } else {
-            parser.continue_source()
+            parser.enter_source()
         }
         accumulator.lines.begin_block(number);
-        let mut count = 0;
-        parser.block(lines, |entry| {
-            count += 1;
-            accumulator.lines.line(&entry.outcome, entry.leading_nul);
+        let count = parser.block_behind(lines, directive, |entry| {
+            accumulator.lines.line(&entry);
             let Line::Record(record) = &entry.outcome else { return };
             let user_agent = match record.user_agent {
                 Some(text) => user_agents.get(text, |t| resolve(pipeline, Some(t))),
@@ -118,7 +123,7 @@ impl<'a> Worker<'a> {
             };
             hit(pipeline, accumulator, verdicts, record, user_agent);
         });
-        accumulator.lines.end_block();
+        accumulator.lines.end_block(count);
         pipeline.progress.lines.fetch_add(count, Ordering::Relaxed);
     }
 }
@@ -157,8 +162,8 @@ fn hit(
         epoch: record.epoch,
         status: record.status,
         bytes: record.bytes.unwrap_or(0),
-        latency_us: if record.tail.is_empty() { None } else { tail::latency_us(record.tail) },
-        cached: !record.tail.is_empty() && tail::cached(record.tail),
+        latency_us: record.latency_us(),
+        cached: record.is_cached(),
         is_static: target.is_some_and(url::is_static),
         target,
         user_agent: record.user_agent,

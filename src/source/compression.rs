@@ -11,6 +11,10 @@ pub enum Compression {
     Gzip,
     /// RFC 8878, any number of frames.
     Zstd,
+    /// Any number of streams, one behind the other.
+    Bzip2,
+    /// The .xz container, any number of streams.
+    Xz,
     /// A packing that is known by its first bytes but cannot be read.
     Unsupported(&'static str),
 }
@@ -33,8 +37,8 @@ impl Compression {
             [0x28, 0xB5, 0x2F, 0xFD, ..] => Self::Zstd,
             // A skippable frame may stand before the first zstd frame.
             [0x50..=0x5F, 0x2A, 0x4D, 0x18, ..] => Self::Zstd,
-            [b'B', b'Z', b'h', b'1'..=b'9', ..] => Self::Unsupported("bzip2"),
-            [0xFD, b'7', b'z', b'X', b'Z', 0x00, ..] => Self::Unsupported("xz"),
+            [b'B', b'Z', b'h', b'1'..=b'9', ..] => Self::Bzip2,
+            [0xFD, b'7', b'z', b'X', b'Z', 0x00, ..] => Self::Xz,
             [0x04, 0x22, 0x4D, 0x18, ..] | [0x02, 0x21, 0x4C, 0x18, ..] => Self::Unsupported("lz4"),
             [0x1F, 0x9D, ..] => Self::Unsupported("compress (.Z)"),
             [0x1F, 0xA0, ..] => Self::Unsupported("compress (.Z, LZH)"),
@@ -56,6 +60,8 @@ impl Compression {
             Self::None => "none",
             Self::Gzip => "gzip",
             Self::Zstd => "zstd",
+            Self::Bzip2 => "bzip2",
+            Self::Xz => "xz",
             Self::Unsupported(name) => name,
         }
     }

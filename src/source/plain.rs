@@ -8,6 +8,8 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
+use crate::format::cri;
+
 /// The size of a block: that of the content identity, and small enough for the second-level cache.
 pub const BLOCK_BYTES: u64 = crate::source::identity::BLOCK_BYTES as u64;
 
@@ -27,8 +29,8 @@ pub struct PlainBlock {
     pub own: (usize, usize),
     /// Where its lines begin and end in the buffer.
     pub lines: (usize, usize),
-    /// Whether the last line ends in `\n`.
-    pub terminated: bool,
+    /// Whether its lines end where the file does.
+    pub at_end: bool,
 }
 
 impl PlainFile {
@@ -76,44 +78,88 @@ impl PlainFile {
         let own_end = own_start + own_len;
 
         self.fill(buffer, 0, from, own_end + LOOK_AHEAD)?;
+        let own = (own_start, own_end);
+        let none = PlainBlock { own, lines: (0, 0), at_end: false };
         // The first line that begins here: behind the first newline at or after the byte before the block.
         let first = if start == 0 {
             0
         } else {
             match memchr::memchr(b'\n', &buffer[..own_end]) {
                 Some(i) if i + 1 < own_end => i + 1,
-                _ => return Ok(PlainBlock { own: (own_start, own_end), lines: (0, 0), terminated: true }),
+                _ => return Ok(none),
             }
         };
         // The last line that begins here ends at the first newline at or after the block's last byte.
         let mut searched = own_end - 1;
         let line_start = memchr::memrchr(b'\n', &buffer[first..own_end]).map_or(first, |i| first + i + 1);
-        if line_start == own_end {
-            return Ok(PlainBlock { own: (own_start, own_end), lines: (first, own_end), terminated: true });
-        }
-        loop {
+        let stop = loop {
+            if line_start == own_end {
+                break own_end;
+            }
             if let Some(i) = memchr::memchr(b'\n', &buffer[searched..]) {
-                let stop = searched + i + 1;
-                return Ok(PlainBlock { own: (own_start, own_end), lines: (first, stop), terminated: true });
+                break searched + i + 1;
             }
             searched = buffer.len();
-            if from + searched as u64 == self.length {
-                return Ok(PlainBlock {
-                    own: (own_start, own_end),
-                    lines: (first, searched),
-                    terminated: false,
-                });
-            }
-            if searched - line_start > max_line_bytes {
-                return Ok(PlainBlock {
-                    own: (own_start, own_end),
-                    lines: (first, searched),
-                    terminated: true,
-                });
+            if from + searched as u64 == self.length || searched - line_start > max_line_bytes {
+                break searched;
             }
             let more = (searched - own_end).max(LOOK_AHEAD) * 4;
             self.fill(buffer, searched, from + searched as u64, more)?;
+        };
+        // An entry that a container runtime cut into parts belongs to the block in which it begins.
+        let first = self.behind_entry(buffer, from, first, max_line_bytes)?;
+        let stop = self.behind_entry(buffer, from, stop, max_line_bytes)?;
+        if first >= stop {
+            return Ok(none);
         }
+        if stop > buffer.len() {
+            let (have, more) = (buffer.len(), stop - buffer.len());
+            self.fill(buffer, have, from + have as u64, more)?;
+        }
+        Ok(PlainBlock { own, lines: (first, stop), at_end: from + stop as u64 == self.length })
+    }
+
+    /// Where in the buffer, or behind it, the entry ends that is open at `at`, the start of a line. The buffer begins at
+    /// `from` in the file.
+    ///
+    /// The answer follows from the bytes around that place alone, so two blocks find the same border. An entry whose
+    /// parts reach further behind it than a line may be long is cut there.
+    fn behind_entry(&self, buffer: &[u8], from: u64, at: usize, max_line_bytes: usize) -> io::Result<usize> {
+        const FRONT: usize = 128;
+        let place = from + at as u64;
+        if place == 0 || place >= self.length {
+            return Ok(at);
+        }
+        let mut near = Vec::new();
+        let line = match buffer.get(at..at + FRONT) {
+            Some(line) => line,
+            None => {
+                self.fill(&mut near, 0, place, FRONT)?;
+                &near[..]
+            }
+        };
+        if !cri::leads(line) {
+            return Ok(at);
+        }
+        let window = place.saturating_sub(cri::REACH as u64 + 1);
+        let mut text = Vec::new();
+        let mut border = usize::try_from(place - window).unwrap_or(usize::MAX);
+        self.fill(&mut text, 0, window, border)?;
+        if !cri::is_open(&text) {
+            return Ok(at);
+        }
+        let begin = border;
+        self.fill(&mut text, begin, place, max_line_bytes + cri::REACH)?;
+        let to_end = window + text.len() as u64 == self.length;
+        while border < text.len() && cri::is_open(&text[..border]) && cri::leads(&text[border..]) {
+            match memchr::memchr(b'\n', &text[border..]) {
+                Some(end) => border += end + 1,
+                None if to_end => border = text.len(),
+                None => return Ok(at),
+            }
+        }
+        let cut = border == text.len() && !to_end;
+        Ok(if cut { at } else { at + (border - begin) })
     }
 
     /// Reads `wanted` bytes (fewer at the end of the file) at `offset` into the buffer behind its first `keep` bytes.
@@ -171,6 +217,41 @@ mod tests {
             text[newline] = b'\n';
             let want: Vec<Vec<u8>> = text.split_inclusive(|b| *b == b'\n').map(<[u8]>::to_vec).collect();
             assert_eq!(lines_of(&text, 1 << 22), want, "{newline}");
+        }
+    }
+
+    #[test]
+    fn parts_of_one_entry_are_in_the_block_where_it_begins() {
+        let front = "2026-03-10T06:25:14Z stdout";
+        let border = usize::try_from(BLOCK_BYTES).unwrap();
+        // The border falls on every part of an entry, and between two.
+        for shift in (0..64_000).step_by(3_001) {
+            let mut text = format!("{front} F {}\n", "y".repeat(shift)).into_bytes();
+            while text.len() < border + 200_000 {
+                let part = "x".repeat(16_000);
+                text.extend_from_slice(
+                    format!(
+                        "{front} P {part}\n2026-03-10T06:25:14Z stderr F e\n{front} P {part}\n{front} F z\n"
+                    )
+                    .as_bytes(),
+                );
+            }
+            let mut file = tempfile::tempfile().unwrap();
+            file.write_all(&text).unwrap();
+            let plain = PlainFile::new(file, text.len() as u64);
+            let (mut buffer, mut all) = (Vec::new(), Vec::new());
+            for k in 0..plain.blocks() {
+                let b = plain.read_block(k, 1 << 20, &mut buffer).unwrap();
+                all.extend_from_slice(&buffer[b.lines.0..b.lines.1]);
+                assert!(!cri::is_open(&all), "{shift}");
+            }
+            assert!(all == text, "{shift}");
+        }
+        // Parts without an end: nothing is lost and nothing is read twice.
+        let text = format!("{front} P {}\n", "x".repeat(9_000)).repeat(300).into_bytes();
+        assert!(text.len() > 2 * border);
+        for max in [1 << 14, 1 << 20] {
+            assert!(lines_of(&text, max).concat() == text, "{max}");
         }
     }
 

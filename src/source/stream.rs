@@ -7,11 +7,18 @@ use std::io::{self, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::format::cri;
 use crate::source::compression::Compression;
 use crate::source::gzip::GzipMembers;
 
 /// Bytes asked for at a time; a block is at most this plus one line.
 pub const BLOCK_BYTES: usize = 512 * 1024;
+
+/// Packed bytes asked for at a time.
+const READ_BUFFER: usize = 256 * 1024;
+
+/// A file may ask for a dictionary of 4 GiB; the largest that `xz -9` makes needs 65 MiB.
+const MOST_XZ_MEMORY_KB: u32 = 512 * 1024;
 
 /// Why a stream could not be read to its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,6 +33,8 @@ enum Reader {
     Plain(Packed),
     Gzip(Box<GzipMembers<Packed>>),
     Zstd(Box<zstd::Decoder<'static, io::BufReader<Packed>>>),
+    Bzip2(Box<bzip2::bufread::MultiBzDecoder<io::BufReader<Packed>>>),
+    Xz(Box<lzma_rust2::XzReader<io::BufReader<Packed>>>),
 }
 
 /// The bytes as they are on disk, counted for the progress line.
@@ -83,6 +92,14 @@ impl Stream {
             Compression::None => Reader::Plain(packed),
             Compression::Gzip => Reader::Gzip(Box::new(GzipMembers::new(packed))),
             Compression::Zstd => Reader::Zstd(Box::new(zstd::Decoder::new(packed)?)),
+            Compression::Bzip2 => {
+                let packed = io::BufReader::with_capacity(READ_BUFFER, packed);
+                Reader::Bzip2(Box::new(bzip2::bufread::MultiBzDecoder::new(packed)))
+            }
+            Compression::Xz => {
+                let packed = io::BufReader::with_capacity(READ_BUFFER, packed);
+                Reader::Xz(Box::new(lzma_rust2::XzReader::new_mem_limit(packed, true, MOST_XZ_MEMORY_KB)))
+            }
             Compression::Unsupported(name) => {
                 return Err(io::Error::new(io::ErrorKind::Unsupported, format!("{name} is not supported")));
             }
@@ -133,6 +150,8 @@ impl Stream {
                 Reader::Plain(r) => r.read(&mut buf[filled..]),
                 Reader::Gzip(r) => r.read(&mut buf[filled..]),
                 Reader::Zstd(r) => r.read(&mut buf[filled..]),
+                Reader::Bzip2(r) => r.read(&mut buf[filled..]),
+                Reader::Xz(r) => r.read(&mut buf[filled..]),
             };
             match result {
                 Ok(0) => self.ended = true,
@@ -189,6 +208,11 @@ impl Stream {
                 lines_end = buffer.len();
                 self.skipping = true;
             } else {
+                // The parts of an entry that a container runtime cut stay together, as long as a line may be.
+                let whole = lines_start + cri::whole_entries(&buffer[lines_start..lines_end]);
+                if buffer.len() - whole <= self.max_line_bytes + cri::REACH {
+                    lines_end = whole;
+                }
                 self.carry.extend_from_slice(&buffer[lines_end..]);
             }
         }
@@ -221,6 +245,51 @@ mod tests {
         assert_eq!(lines_of(&text, 1 << 20), want);
         assert_eq!(lines_of(&text[..text.len() - 1], 1 << 20).len(), want.len());
         assert_eq!(lines_of(b"", 100).len(), 0);
+    }
+
+    /// `printf 'one\ntwo\n' | bzip2` and the same through `xz`.
+    const BZIP2: &[u8] = b"\x42\x5a\x68\x39\x31\x41\x59\x26\x53\x59\xa7\x14\x2b\x77\x00\x00\x02\xc1\x80\x00\x10\x02\x01\x84\x80\x20\x00\x21\x80\x0c\x02\x38\xf5\x1b\x8b\xb9\x22\x9c\x28\x48\x53\x8a\x15\xbb\x80";
+    const XZ: &[u8] = b"\xfd\x37\x7a\x58\x5a\x00\x00\x04\xe6\xd6\xb4\x46\x02\x00\x21\x01\x16\x00\x00\x00\x74\x2f\xe5\xa3\x01\x00\x07\x6f\x6e\x65\x0a\x74\x77\x6f\x0a\x00\x51\xab\x9e\xaf\x57\x75\x70\x49\x00\x01\x20\x08\xbb\x19\xd9\xbb\x1f\xb6\xf3\x7d\x01\x00\x00\x00\x00\x04\x59\x5a";
+
+    fn unpacked(packed: &[u8]) -> (Vec<u8>, bool) {
+        let compression = Compression::of(packed);
+        assert_ne!(compression, Compression::None);
+        let mut stream = Stream::open(Box::new(io::Cursor::new(packed.to_vec())), compression, 100).unwrap();
+        let (mut buffer, mut all) = (Vec::new(), Vec::new());
+        while let Some(shape) = stream.next_block(&mut buffer) {
+            all.extend_from_slice(&buffer[shape.lines_start..shape.lines_end]);
+        }
+        (all, stream.damage().is_some())
+    }
+
+    #[test]
+    fn bzip2_and_xz_are_read_with_all_their_streams_and_a_cut_is_told() {
+        for packed in [BZIP2, XZ] {
+            assert_eq!(unpacked(packed), (b"one\ntwo\n".to_vec(), false));
+            assert_eq!(unpacked(&[packed, packed].concat()), (b"one\ntwo\none\ntwo\n".to_vec(), false));
+            assert!(unpacked(&packed[..packed.len() - 14]).1);
+        }
+    }
+
+    #[test]
+    fn parts_of_one_entry_stay_in_one_block() {
+        let front = "2026-03-10T06:25:14Z stdout";
+        let mut text = Vec::new();
+        let mut number = 0;
+        while text.len() < 3 * BLOCK_BYTES {
+            let part = "x".repeat(7_000 + number % 13 * 1_000);
+            text.extend_from_slice(format!("{front} P {part}\n{front} P {part}\n2026-03-10T06:25:14Z stderr F e\n{front} F {number}\n").as_bytes());
+            number += 1;
+        }
+        let mut stream =
+            Stream::open(Box::new(io::Cursor::new(text.clone())), Compression::None, 1 << 20).unwrap();
+        let (mut buffer, mut raw, mut blocks) = (Vec::new(), Vec::new(), 0);
+        while let Some(shape) = stream.next_block(&mut buffer) {
+            raw.extend_from_slice(&buffer[..shape.lines_end]);
+            assert!(!cri::is_open(&raw), "block {blocks}");
+            blocks += 1;
+        }
+        assert!(blocks > 2 && raw == text);
     }
 
     #[test]

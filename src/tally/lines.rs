@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use crate::format::{Flags, Format, Line, RejectReason};
+use crate::format::{Entry, Flags, Format, Line, RejectReason};
 use crate::tally::table::LineCounts;
 
 /// Rejected lines that are remembered by number.
 const FIRST_REJECTS: usize = 10;
 
-/// Where a line is: block, and line within the block, from 0.
+/// Where a line is: block, and line within the block, from 0; parts of an entry are numbered too.
 type Place = (u64, u64);
 
 /// What is counted of the lines of one source, over any of its blocks.
@@ -23,7 +23,7 @@ pub struct LineTally {
     nul_bytes: u64,
     out_of_range: u64,
     block: u64,
-    line: u64,
+    joined: u64,
     block_lines: Vec<(u64, u64)>,
     first_rejects: Vec<(Place, RejectReason)>,
     first_dated: Option<(Place, i32)>,
@@ -66,35 +66,35 @@ impl LineTally {
     /// Begins block number `block` of the source.
     pub fn begin_block(&mut self, block: u64) {
         self.block = block;
-        self.line = 0;
     }
 
     /// Counts one line of the current block.
-    pub fn line(&mut self, line: &Line<'_>, leading_nul: usize) {
-        self.nul_bytes += leading_nul as u64;
-        match line {
+    pub fn line(&mut self, entry: &Entry<'_>) {
+        self.nul_bytes += entry.leading_nul as u64;
+        self.joined += entry.parts - 1;
+        let place = (self.block, entry.number);
+        match &entry.outcome {
             Line::Record(record) => {
                 self.records += 1;
                 self.formats[record.format as usize] += 1;
                 if !record.flags.is_empty() {
                     self.flagged(record.flags);
                 }
-                if self.first_dated.is_none_or(|(place, _)| (self.block, self.line) < place) {
+                if self.first_dated.is_none_or(|(first, _)| place < first) {
                     let date = record.epoch.div_euclid(86_400);
                     let date = i32::try_from(date).unwrap_or(if date < 0 { i32::MIN } else { i32::MAX });
-                    self.first_dated = Some(((self.block, self.line), date));
+                    self.first_dated = Some((place, date));
                 }
             }
             Line::Blank => self.blank += 1,
             Line::Directive => self.directive += 1,
-            Line::Reject(reject) => self.rejected(reject.reason),
+            Line::Reject(reject) => self.rejected(place, reject.reason),
         }
-        self.line += 1;
     }
 
-    /// Ends the current block.
-    pub fn end_block(&mut self) {
-        self.block_lines.push((self.block, self.line));
+    /// Ends the current block, which has so many lines, parts counted.
+    pub fn end_block(&mut self, lines: u64) {
+        self.block_lines.push((self.block, lines));
     }
 
     #[cold]
@@ -108,9 +108,8 @@ impl LineTally {
     }
 
     #[cold]
-    fn rejected(&mut self, reason: RejectReason) {
+    fn rejected(&mut self, place: Place, reason: RejectReason) {
         self.rejects[reason as usize] += 1;
-        let place = (self.block, self.line);
         if self.first_rejects.len() < FIRST_REJECTS || self.first_rejects.last().is_some_and(|l| place < l.0)
         {
             self.first_rejects.push((place, reason));
@@ -134,6 +133,7 @@ impl LineTally {
             *a += b;
         }
         self.nul_bytes += other.nul_bytes;
+        self.joined += other.joined;
         self.out_of_range += other.out_of_range;
         self.block_lines.extend(other.block_lines);
         self.first_rejects.extend(other.first_rejects);
@@ -165,7 +165,9 @@ impl LineTally {
         }
         FinishedLines {
             counts: LineCounts {
-                lines,
+                // Parts behind the first are no lines of their own.
+                lines: lines - self.joined,
+                joined_lines: self.joined,
                 blank: self.blank,
                 directive: self.directive,
                 records: self.records,
@@ -202,23 +204,25 @@ mod tests {
     #[test]
     fn lines_are_numbered_over_blocks_that_were_counted_in_any_order() {
         let reject = Line::Reject(Reject { reason: RejectReason::NoTime });
+        let entry =
+            |number, outcome, leading_nul, parts| Entry { line: b"", outcome, leading_nul, number, parts };
         let mut late = LineTally::default();
         late.begin_block(1);
-        late.line(&Line::Blank, 0);
-        late.line(&reject, 3);
-        late.end_block();
+        late.line(&entry(0, Line::Blank, 0, 3));
+        late.line(&entry(3, reject, 3, 1));
+        late.end_block(4);
         let mut early = LineTally::default();
         early.begin_block(0);
-        for _ in 0..5 {
-            early.line(&Line::Directive, 0);
+        for number in 0..5 {
+            early.line(&entry(number, Line::Directive, 0, 1));
         }
-        early.line(&reject, 0);
-        early.end_block();
+        early.line(&entry(5, reject, 0, 1));
+        early.end_block(6);
         late.merge(early);
         let finished = late.finish();
         assert!(finished.counts.balances());
         assert_eq!(finished.counts.lines, 8);
-        assert_eq!(finished.counts.nul_bytes_skipped, 3);
-        assert_eq!(finished.first_rejected_lines, [(6, RejectReason::NoTime), (8, RejectReason::NoTime)]);
+        assert_eq!((finished.counts.nul_bytes_skipped, finished.counts.joined_lines), (3, 2));
+        assert_eq!(finished.first_rejected_lines, [(6, RejectReason::NoTime), (10, RejectReason::NoTime)]);
     }
 }

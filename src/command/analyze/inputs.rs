@@ -215,7 +215,7 @@ fn commonest(analyze: &Analyze<'_>, logs: &[Ingested]) -> Vec<(String, u64)> {
         else {
             continue;
         };
-        let mut parser = Parser::new(analyze.reading.parser);
+        let mut parser = Parser::new(analyze.reading.parser.clone());
         let mut buffer = Vec::new();
         while left > 0
             && let Some(shape) = stream.next_block(&mut buffer)

@@ -83,7 +83,7 @@ const ABSENT: [&str; 25] = [
 fn fields(out: &mut Out, record: &Record<'_>, who: &Who, choice: ClientChoice) {
     let request = request::split(record.request);
     out.put("format", record.format.name());
-    out.put("prefix", Value::Null);
+    out.put("prefix", record.prefix.map(|wrapper| wrapper.name()));
     out.put("host", record.host.and_then(text));
     out.put("vhost_port", record.vhost_port);
     out.put("client", client::printed(client::chosen(record, choice)));
@@ -104,7 +104,7 @@ fn fields(out: &mut Out, record: &Record<'_>, who: &Who, choice: ClientChoice) {
     out.put("category", who.category.as_deref());
     out.put("verification", who.verification.as_deref());
     out.put("request_class", request.class.name());
-    out.put("latency_ms", tail::latency_us(record.tail).map(milliseconds));
+    out.put("latency_ms", record.latency_us().map(milliseconds));
     let extra: Vec<Value> =
         tail::fields(record.tail).map(|field| printable(&unescape(field)).into_owned().into()).collect();
     out.put("extra", (!extra.is_empty()).then_some(extra));
