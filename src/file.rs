@@ -229,7 +229,7 @@ impl Process {
             ) {
                 (Ok(mut boot), Ok(namespace)) => {
                     boot.extend_from_slice(&namespace.to_le_bytes());
-                    format!("{:08x}", xxhash_rust::xxh3::xxh3_64(&boot) >> 32)
+                    format!("{:08x}", twox_hash::XxHash3_64::oneshot(&boot) >> 32)
                 }
                 _ => String::new(),
             };

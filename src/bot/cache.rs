@@ -7,7 +7,7 @@
 use std::hash::{BuildHasher, Hasher};
 
 use hashbrown::HashTable;
-use xxhash_rust::xxh3::xxh3_128_with_seed;
+use twox_hash::XxHash3_128;
 
 /// Entries before the cache is emptied: about 8 MiB.
 const MAX_ENTRIES: usize = 1 << 16;
@@ -35,7 +35,7 @@ impl<T> UserAgentCache<T> {
 
     /// The value of a User-Agent as logged, made by `resolve` when it was not seen lately.
     pub fn get(&mut self, user_agent: &[u8], resolve: impl FnOnce(&[u8]) -> T) -> &T {
-        let key = xxh3_128_with_seed(user_agent, self.seed);
+        let key = XxHash3_128::oneshot_with_seed(self.seed, user_agent);
         let hash = low_half(key);
         if let Some((_, place)) = self.index.find(hash, |(k, _)| *k == key) {
             return &self.values[*place as usize];

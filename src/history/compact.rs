@@ -16,7 +16,7 @@ use arrow::compute::{
     SortColumn, concat_batches, filter_record_batch, lexsort_to_indices, take_record_batch,
 };
 use arrow::error::ArrowError;
-use xxhash_rust::xxh3::xxh3_64;
+use twox_hash::XxHash3_64;
 
 use crate::error::Error;
 use crate::file;
@@ -131,7 +131,7 @@ fn join(
         }
         batches.extend(of_source);
     }
-    let name = format!("{PREFIX}{:016x}", xxh3_64(contents.as_bytes()));
+    let name = format!("{PREFIX}{:016x}", XxHash3_64::oneshot(contents.as_bytes()));
     let path = PartPath { table, date, name };
     let failed = |e: ArrowError| {
         Error::partial(path.below(history).display(), "cannot join parts")

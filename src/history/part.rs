@@ -18,7 +18,7 @@ use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::schema::types::ColumnPath;
-use xxhash_rust::xxh3::xxh3_64;
+use twox_hash::XxHash3_64;
 
 use crate::error::Error;
 use crate::file;
@@ -131,7 +131,12 @@ pub(super) fn write_as(
         file::create_folder(folder)?;
     }
     file::write_atomically(&path, |file| Ok(file.write_all(&bytes)?))?;
-    Ok(PartName { path: part.to_string(), rows, bytes: bytes.len() as u64, hash: xxh3_64(&bytes) })
+    Ok(PartName {
+        path: part.to_string(),
+        rows,
+        bytes: bytes.len() as u64,
+        hash: XxHash3_64::oneshot(&bytes),
+    })
 }
 
 fn properties(table: Table, content: Option<Digest>) -> WriterProperties {
@@ -214,7 +219,7 @@ impl OpenPart {
 
     /// Whether these are the very bytes that the `sources` row names.
     pub(super) fn is(&self, named: &PartName) -> bool {
-        self.bytes.len() as u64 == named.bytes && xxh3_64(&self.bytes) == named.hash
+        self.bytes.len() as u64 == named.bytes && XxHash3_64::oneshot(&self.bytes) == named.hash
     }
 
     /// The digest of the source whose rows it holds.

@@ -22,7 +22,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use xxhash_rust::xxh3::{Xxh3, xxh3_64, xxh3_128};
+use twox_hash::{XxHash3_64, XxHash3_128};
 
 use crate::error::Error;
 
@@ -85,7 +85,7 @@ impl Head {
     /// From the beginning of a stream: at least its first [`HEAD_BYTES`] bytes, or all of a shorter one.
     #[must_use]
     pub fn of(beginning: &[u8]) -> Self {
-        Self(xxh3_64(&beginning[..beginning.len().min(HEAD_BYTES)]))
+        Self(XxHash3_64::oneshot(&beginning[..beginning.len().min(HEAD_BYTES)]))
     }
 
     /// Reads what `Display` wrote; `None` for anything else.
@@ -161,9 +161,9 @@ impl BlockDigests {
         }
         let end = start + granule.len() as u64;
         for checkpoint in checkpoints.iter().filter(|c| (start + 1..end).contains(c)) {
-            self.cut.push((*checkpoint, xxh3_128(&granule[..index(checkpoint - start)])));
+            self.cut.push((*checkpoint, XxHash3_128::oneshot(&granule[..index(checkpoint - start)])));
         }
-        self.granules.push(xxh3_128(granule));
+        self.granules.push(XxHash3_128::oneshot(granule));
         self.length = end - self.offset;
     }
 }
@@ -287,7 +287,7 @@ impl Digests {
         let cut = if end == length {
             None
         } else if let Some(bytes) = self.head.get(index(end)..index(length.min(1 << 20))) {
-            Some(xxh3_128(bytes))
+            Some(XxHash3_128::oneshot(bytes))
         } else {
             Some(*self.cut.get(&length)?)
         };
@@ -307,15 +307,10 @@ impl Digests {
     }
 
     fn digest_of(&self, length: u64, whole: u64, cut: Option<u128>) -> Digest {
-        let mut hash = Xxh3::new();
-        for granule in &self.granules[..index(whole)] {
-            hash.update(&granule.to_le_bytes());
-        }
-        if let Some(cut) = cut {
-            hash.update(&cut.to_le_bytes());
-        }
-        hash.update(&length.to_le_bytes());
-        Digest(hash.digest128())
+        let whole = &self.granules[..index(whole)];
+        let mut bytes: Vec<u8> = whole.iter().chain(&cut).flat_map(|hash| hash.to_le_bytes()).collect();
+        bytes.extend_from_slice(&length.to_le_bytes());
+        Digest(XxHash3_128::oneshot(&bytes))
     }
 
     /// What the history keeps, 8 bytes a granule.
@@ -388,7 +383,7 @@ impl Granules {
             }
             if mine != theirs {
                 let bytes: Vec<u8> = mine.iter().flat_map(|h| h.to_le_bytes()).collect();
-                return Some(xxh3_64(&bytes));
+                return Some(XxHash3_64::oneshot(&bytes));
             }
             start = end;
         }
@@ -412,9 +407,7 @@ mod tests {
         let mut out = Vec::with_capacity(length + 8);
         let mut i = seed;
         while out.len() < length {
-            out.extend_from_slice(
-                &xxhash_rust::xxh3::xxh3_64_with_seed(&i.to_le_bytes(), seed).to_le_bytes(),
-            );
+            out.extend_from_slice(&XxHash3_64::oneshot_with_seed(seed, &i.to_le_bytes()).to_le_bytes());
             i = i.wrapping_add(1);
         }
         out.truncate(length);

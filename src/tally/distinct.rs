@@ -10,7 +10,7 @@ const INDEX_BITS: u32 = 11;
 /// The hash that sketches and samples use: stable over runs, machines and versions.
 #[must_use]
 pub fn stable_hash(text: &[u8]) -> u64 {
-    xxhash_rust::xxh3::xxh3_64(text)
+    twox_hash::XxHash3_64::oneshot(text)
 }
 
 /// A sketch of a set of hashes: empty, or 2,048 registers of one byte.

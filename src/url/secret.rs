@@ -98,7 +98,7 @@ impl<'a> Masked<'a> {
         let out = self.out.get_or_insert_with(String::new);
         out.push_str(&self.url[self.copied..start]);
         // The first eight of the sixteen digits.
-        let _ = write!(out, "~{:08x}", xxhash_rust::xxh3::xxh3_64(value.as_bytes()) >> 32);
+        let _ = write!(out, "~{:08x}", twox_hash::XxHash3_64::oneshot(value.as_bytes()) >> 32);
         self.copied = end;
     }
 
