@@ -64,7 +64,7 @@ impl Read {
 fn fast(log: &[u8]) -> Read {
     let mut parser = Parser::new(ParserOptions::default());
     let mut read = Read::default();
-    parser.block(log, |entry: Entry<'_>| read.add(&entry.outcome));
+    parser.block(log, |entry: Entry<'_>| read.add(entry.outcome));
     read
 }
 

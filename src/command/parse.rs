@@ -138,7 +138,7 @@ fn print_line(
     entry: &Entry<'_>,
     out: &mut impl Write,
 ) -> io::Result<()> {
-    let who = match &entry.outcome {
+    let who = match entry.outcome {
         Line::Record(record) => {
             let user_agent = record.user_agent.map(unescape);
             let who = reading.matcher.classify(user_agent.as_deref());

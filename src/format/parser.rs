@@ -45,7 +45,7 @@ pub struct Entry<'a> {
     /// The line as it stands in the block, without its `\n`: NUL bytes, byte-order mark and `\r` included.
     pub line: &'a [u8],
     /// What it is.
-    pub outcome: Line<'a>,
+    pub outcome: &'a Line<'a>,
     /// NUL bytes that stood before the line and were skipped.
     pub leading_nul: usize,
     /// Its number among the lines of the block, from 0.
@@ -145,7 +145,7 @@ impl Parser {
 
     /// What one line is, without its `\n`.
     pub fn line<'s>(&'s mut self, line: &'s [u8]) -> Line<'s> {
-        self.entry(line, 0, &mut || None).outcome
+        self.entry(line, &mut || None).0
     }
 
     /// Every line of a block of whole lines, in order. A last line without `\n` is a line too; nothing behind the last
@@ -191,15 +191,26 @@ impl Parser {
         sink: &mut impl FnMut(Entry<'_>),
     ) {
         let base = place.start;
+        let text = &block[base..];
         let mut rest = positions;
+        let mut outcome = Line::Record(Record::EMPTY);
         loop {
-            if let Some((seven, behind)) = rest.split_first_chunk::<7>() {
-                let [q0, q1, q2, q3, q4, q5, end] = seven.map(|at| base + at as usize);
-                if block[end] == b'\n'
-                    && [q0, q1, q2, q3, q4, q5].iter().all(|at| block[*at] == b'"')
-                    && let Some(entry) = self.fast(block, *place, [q0, q1, q2, q3, q4, q5], end)
-                {
-                    sink(entry);
+            if let Some(([a, b, c, d, e, f, end], behind)) = rest.split_first_chunk::<7>()
+                && text[*end as usize] == b'\n'
+                && text[*a as usize] == b'"'
+                && text[*b as usize] == b'"'
+                && text[*c as usize] == b'"'
+                && text[*d as usize] == b'"'
+                && text[*e as usize] == b'"'
+                && text[*f as usize] == b'"'
+                && let Line::Record(record) = &mut outcome
+            {
+                let at = |position: &u32| base + *position as usize;
+                let (start, end) = (place.start, at(end));
+                let quotes = [at(a), at(b), at(c), at(d), at(e), at(f)];
+                if self.fast(block, start, quotes, end, record).is_some() {
+                    let line = &block[start..end];
+                    sink(Entry { line, outcome: &outcome, leading_nul: 0, number: place.number, parts: 1 });
                     *place = Place { start: end + 1, number: place.number + 1 };
                     rest = behind;
                     continue;
@@ -239,56 +250,48 @@ impl Parser {
                 Line::Reject(Reject { reason: RejectReason::TooLong })
             } else {
                 let text = std::mem::take(&mut self.scratch.line);
-                sink(Entry {
-                    line,
-                    outcome: self.inner(&text, false, Some(Wrapper::Cri), directive),
-                    leading_nul: 0,
-                    number,
-                    parts,
-                });
+                let outcome = self.inner(&text, false, Some(Wrapper::Cri), directive);
+                sink(Entry { line, outcome: &outcome, leading_nul: 0, number, parts });
                 self.scratch.line = text;
                 return;
             };
-            sink(Entry { line, outcome, leading_nul: 0, number, parts });
+            sink(Entry { line, outcome: &outcome, leading_nul: 0, number, parts });
             return;
         }
-        sink(self.entry(line, number, directive));
+        let (outcome, leading_nul) = self.entry(line, directive);
+        sink(Entry { line, outcome: &outcome, leading_nul, number, parts: 1 });
     }
 
-    /// A line that the fast path is sure of.
-    #[inline]
+    /// A line that the fast path is sure of, into `record`.
+    #[inline(always)]
     fn fast<'a>(
         &mut self,
         block: &'a [u8],
-        place: Place,
+        start: usize,
         quotes: [usize; 6],
         end: usize,
-    ) -> Option<Entry<'a>> {
-        let Place { start, number } = place;
+        record: &mut Record<'a>,
+    ) -> Option<()> {
         let Engine::Line(format) = self.engine else { return None };
         if self.at_start || end - start > self.options.max_line_bytes {
             return None;
         }
         let (options, remembered) = (&self.options, &mut self.remembered);
-        let mut record = structural::combined(block, start, quotes, end, format, |text| {
+        let stamp = |text: &[u8; 26]| {
             remembered.same_minute(text).or_else(|| remembered.stamp(text, options.assume_zone_seconds))
-        })?;
+        };
+        structural::combined(block, start, quotes, end, format, stamp, record)?;
         if let Some(layout) = &options.layout {
-            layout.name_tail(&mut record);
+            layout.name_tail(record);
         } else if format.is_none() && record.tail.ends_with(b"ms") {
-            name_traefik(&mut record);
+            name_traefik(record);
         }
         record.flags.insert(options.range(record.epoch));
-        Some(Entry {
-            line: &block[start..end],
-            outcome: Line::Record(record),
-            leading_nul: 0,
-            number,
-            parts: 1,
-        })
+        Some(())
     }
 
-    fn entry<'s>(&'s mut self, line: &'s [u8], number: u64, directive: Directive<'_>) -> Entry<'s> {
+    /// What a line is, and the NUL bytes before it.
+    fn entry<'s>(&'s mut self, line: &'s [u8], directive: Directive<'_>) -> (Line<'s>, usize) {
         let mut text = line;
         if std::mem::take(&mut self.at_start) {
             text = text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text);
@@ -296,8 +299,7 @@ impl Parser {
         let leading_nul = text.iter().take_while(|b| **b == 0).count();
         text = &text[leading_nul..];
         text = text.strip_suffix(b"\r").unwrap_or(text);
-        let outcome = self.inner(text, leading_nul > 0, None, directive);
-        Entry { line, outcome, leading_nul, number, parts: 1 }
+        (self.inner(text, leading_nul > 0, None, directive), leading_nul)
     }
 
     /// What a line is that stands by itself: framing, then what a carrier put around it, then the entry.
@@ -454,11 +456,11 @@ impl ParserOptions {
 
 impl Remembered {
     /// The stamp of a text that differs from the remembered one at most in its seconds.
-    #[inline]
+    #[inline(always)]
     fn same_minute(&self, text: &[u8; 26]) -> Option<Stamp> {
         let last = self.stamp?;
         // A leap second or a missing zone is the careful parser's business.
-        if text[..18] != self.text[..18] || text[20..] != self.text[20..] || !last.flags.is_empty() {
+        if !same_but_seconds(text, &self.text) || !last.flags.is_empty() {
             return None;
         }
         let second = seconds(text)?;
@@ -475,6 +477,25 @@ impl Remembered {
             self.stamp = Some(stamp);
         }
         Some(stamp)
+    }
+}
+
+/// Whether two stamps differ in bytes 18 and 19 alone. In two words each: a comparison of slices is a call.
+#[inline(always)]
+fn same_but_seconds(a: &[u8; 26], b: &[u8; 26]) -> bool {
+    let words = |text: &[u8; 26]| {
+        let (front, rest) = text.split_first_chunk::<16>()?;
+        let (_, back) = rest.split_last_chunk::<8>()?;
+        Some((
+            u128::from_le_bytes(*front),
+            u64::from_le_bytes(*back),
+            u16::from_le_bytes([text[16], text[17]]),
+        ))
+    };
+    // The last eight bytes begin with the seconds.
+    match (words(a), words(b)) {
+        (Some(a), Some(b)) => a.0 == b.0 && a.1 >> 16 == b.1 >> 16 && a.2 == b.2,
+        _ => false,
     }
 }
 

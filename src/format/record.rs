@@ -292,6 +292,27 @@ pub struct Timing {
 }
 
 impl Record<'_> {
+    /// A record to write over.
+    pub(super) const EMPTY: Self = Self {
+        format: Format::Combined,
+        flags: Flags::empty(),
+        host: None,
+        vhost_port: None,
+        client: b"",
+        forwarded: None,
+        ident: b"",
+        user: b"",
+        epoch: 0,
+        request: b"",
+        status: None,
+        bytes: None,
+        referer: None,
+        user_agent: None,
+        tail: b"",
+        prefix: None,
+        timing: Timing { latency_us: None, cached: false },
+    };
+
     /// The UTC minute, `floor(epoch / 60)`.
     #[must_use]
     pub fn minute(&self) -> i64 {

@@ -116,7 +116,7 @@ impl<'a> Worker<'a> {
         accumulator.lines.begin_block(number);
         let count = parser.block_behind(lines, directive, |entry| {
             accumulator.lines.line(&entry);
-            let Line::Record(record) = &entry.outcome else { return };
+            let Line::Record(record) = entry.outcome else { return };
             let user_agent = match record.user_agent {
                 Some(text) => user_agents.get(text, |t| resolve(pipeline, Some(t))),
                 None => not_logged,

@@ -29,7 +29,8 @@ pub struct Tally {
     last_host: u32,
     pub(crate) series: Vec<SeriesState>,
     series_index: Map<(u32, u32, Verification), u32>,
-    last_series: u32,
+    /// Series that were seen lately, by a few bits of their key: bots and people take turns from line to line.
+    recent_series: Box<[u32; RECENT]>,
     pub(crate) rows: Vec<Row>,
     row_index: Map<(u32, i64), u32>,
     pub(crate) days: Vec<DaySeries>,
@@ -48,7 +49,6 @@ pub(crate) struct SeriesState {
     pub(crate) verification: Verification,
     last_minute: i64,
     last_row: u32,
-    last_date: i32,
     last_day: u32,
 }
 
@@ -78,6 +78,8 @@ pub(crate) struct DaySeries {
     pub(crate) urls: Distinct,
     pub(crate) user_agents: Distinct,
     pub(crate) samples: Vec<Sample>,
+    /// No text with a larger hash is among the samples, and none can become one.
+    samples_end: u64,
     pub(crate) variants: [u64; 4],
     pub(crate) networks: Map<ipnet::IpNet, u64>,
     /// Requests by hour of the date and number of the latency bound.
@@ -93,6 +95,8 @@ pub(crate) struct Sample {
 }
 
 const NONE: u32 = u32::MAX;
+/// Series that are found without a hash.
+const RECENT: usize = 1 << 10;
 
 impl Tally {
     /// An empty tally; `default_host` is the site of hits without a virtual host.
@@ -104,7 +108,7 @@ impl Tally {
             last_host: 0,
             series: Vec::new(),
             series_index: Map::default(),
-            last_series: NONE,
+            recent_series: Box::new([NONE; RECENT]),
             rows: Vec::new(),
             row_index: Map::default(),
             days: Vec::new(),
@@ -147,7 +151,10 @@ impl Tally {
         };
         let series = self.series_of(host, asker);
         let minute = hit.epoch.div_euclid(60);
-        let row = self.row_of(series, minute);
+        self.cover(minute, hit.epoch, hit.epoch);
+        self.turn_to(series, minute);
+        let state = &self.series[series as usize];
+        let row = &mut self.rows[state.last_row as usize];
         row.bytes = row.bytes.saturating_add(hit.bytes);
         row.classes[status_class(hit.status)] += 1;
         if let Some(status) = hit.status
@@ -171,9 +178,8 @@ impl Tally {
             row.latency_us_max = row.latency_us_max.max(us);
         }
 
-        let date = i32::try_from(minute.div_euclid(1440)).unwrap_or(i32::MAX);
-        self.cover(date, hit.epoch, hit.epoch);
-        let day = self.day_of(series, date);
+        let date = date_of(minute);
+        let day = &mut self.days[state.last_day as usize];
         match day.status.iter_mut().find(|s| s.0 == hit.status) {
             Some(s) => {
                 s.1 += 1;
@@ -183,7 +189,9 @@ impl Tally {
         }
         if let Some(hash) = asker.user_agent_hash {
             day.user_agents.insert(hash);
-            day.sample(hash, 1, hit.user_agent.unwrap_or_default());
+            if hash <= day.samples_end {
+                day.sample(hash, 1, hit.user_agent.unwrap_or_default());
+            }
         }
         if let Some(us) = hit.latency_us
             && !hit.cached
@@ -233,14 +241,23 @@ impl Tally {
         id
     }
 
+    #[inline]
     fn series_of(&mut self, host: u32, asker: &Asker) -> u32 {
-        if let Some(last) = self.series.get(self.last_series as usize)
+        let slot = (asker.who ^ host << 3) as usize % RECENT;
+        let recent = self.recent_series[slot];
+        if let Some(last) = self.series.get(recent as usize)
             && last.who == asker.who
             && last.host == host
             && last.verification == asker.verification
         {
-            return self.last_series;
+            return recent;
         }
+        let id = self.series_slow(host, asker);
+        self.recent_series[slot] = id;
+        id
+    }
+
+    fn series_slow(&mut self, host: u32, asker: &Asker) -> u32 {
         let next = u32::try_from(self.series.len()).expect("memory ends before 2^32 series do");
         let id = *self.series_index.entry((host, asker.who, asker.verification)).or_insert(next);
         if id == next {
@@ -251,43 +268,57 @@ impl Tally {
                 verification: asker.verification,
                 last_minute: i64::MIN,
                 last_row: NONE,
-                last_date: i32::MIN,
                 last_day: NONE,
             });
         }
-        self.last_series = id;
         id
     }
 
-    fn row_of(&mut self, series: u32, minute: i64) -> &mut Row {
-        let state = &mut self.series[series as usize];
-        if state.last_minute != minute {
-            let next = u32::try_from(self.rows.len()).expect("memory ends before 2^32 rows do");
-            let id = *self.row_index.entry((series, minute)).or_insert(next);
-            if id == next {
-                self.rows.push(Row::new(series, minute));
-            }
-            state.last_minute = minute;
-            state.last_row = id;
+    /// Makes a minute's row, and that of its day, the ones that the series counts in.
+    #[inline]
+    fn turn_to(&mut self, series: u32, minute: i64) {
+        if self.series[series as usize].last_minute != minute {
+            self.turn_to_slow(series, minute);
         }
-        &mut self.rows[state.last_row as usize]
     }
 
-    fn day_of(&mut self, series: u32, date: i32) -> &mut DaySeries {
+    fn turn_to_slow(&mut self, series: u32, minute: i64) {
+        let row = self.row_of(series, minute);
+        let day = self.day_of(series, date_of(minute));
         let state = &mut self.series[series as usize];
-        if state.last_date != date {
-            let next = u32::try_from(self.days.len()).expect("memory ends before 2^32 days do");
-            let id = *self.day_index.entry((series, date)).or_insert(next);
-            if id == next {
-                self.days.push(DaySeries::new(series, date));
-            }
-            state.last_date = date;
-            state.last_day = id;
-        }
-        &mut self.days[state.last_day as usize]
+        (state.last_minute, state.last_row, state.last_day) = (minute, row, day);
     }
 
-    fn cover(&mut self, date: i32, first: i64, last: i64) {
+    /// The number of a row, made when there is none.
+    fn row_of(&mut self, series: u32, minute: i64) -> u32 {
+        let next = u32::try_from(self.rows.len()).expect("memory ends before 2^32 rows do");
+        let id = *self.row_index.entry((series, minute)).or_insert(next);
+        if id == next {
+            self.rows.push(Row::new(series, minute));
+        }
+        id
+    }
+
+    /// The number of a day of a series, made when there is none.
+    fn day_of(&mut self, series: u32, date: i32) -> u32 {
+        let next = u32::try_from(self.days.len()).expect("memory ends before 2^32 days do");
+        let id = *self.day_index.entry((series, date)).or_insert(next);
+        if id == next {
+            self.days.push(DaySeries::new(series, date));
+        }
+        id
+    }
+
+    /// Widens the span of the date that `minute` is in.
+    #[inline]
+    fn cover(&mut self, minute: i64, first: i64, last: i64) {
+        // Within the span that is known: also within its date.
+        if first < self.covered.1 || last > self.covered.2 {
+            self.cover_slow(date_of(minute), first, last);
+        }
+    }
+
+    fn cover_slow(&mut self, date: i32, first: i64, last: i64) {
         if self.covered.0 != date {
             self.flush_coverage();
             self.covered = (date, first, last);
@@ -326,14 +357,16 @@ impl Tally {
             })
             .collect();
         for row in other.rows {
-            self.row_of(series[row.series as usize], row.minute).merge(row);
+            let id = self.row_of(series[row.series as usize], row.minute);
+            self.rows[id as usize].merge(row);
         }
         for day in other.days {
-            self.day_of(series[day.series as usize], day.date).merge(day);
+            let id = self.day_of(series[day.series as usize], day.date);
+            self.days[id as usize].merge(day);
         }
         #[expect(clippy::iter_over_hash_type, reason = "minima and maxima do not depend on the order")]
         for (date, (first, last)) in other.coverage {
-            self.cover(date, first, last);
+            self.cover_slow(date, first, last);
         }
         for entry in other.waste.entries() {
             let key = WasteKey {
@@ -345,6 +378,11 @@ impl Tally {
             self.waste.add(key, entry.hits, entry.bytes);
         }
     }
+}
+
+/// The UTC date of a minute.
+fn date_of(minute: i64) -> i32 {
+    i32::try_from(minute.div_euclid(1440)).unwrap_or(i32::MAX)
 }
 
 impl Row {
@@ -421,6 +459,7 @@ impl DaySeries {
             urls: Distinct::default(),
             user_agents: Distinct::default(),
             samples: Vec::new(),
+            samples_end: u64::MAX,
             variants: [0; 4],
             networks: Map::default(),
             latency: Map::default(),
@@ -445,6 +484,13 @@ impl DaySeries {
         let mut text = crate::format::escape::unescape(text).into_owned();
         text.truncate(SAMPLE_BYTES);
         self.samples.push(Sample { hash, requests, text });
+        self.end_samples();
+    }
+
+    fn end_samples(&mut self) {
+        if self.samples.len() == SAMPLES {
+            self.samples_end = self.samples.iter().map(|s| s.hash).max().unwrap_or(u64::MAX);
+        }
     }
 
     pub(crate) fn merge(&mut self, other: Self) {
@@ -467,6 +513,7 @@ impl DaySeries {
         }
         self.samples.sort_unstable_by_key(|s| s.hash);
         self.samples.truncate(SAMPLES);
+        self.end_samples();
         for (a, b) in self.variants.iter_mut().zip(other.variants) {
             *a += b;
         }

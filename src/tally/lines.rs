@@ -73,7 +73,7 @@ impl LineTally {
         self.nul_bytes += entry.leading_nul as u64;
         self.joined += entry.parts - 1;
         let place = (self.block, entry.number);
-        match &entry.outcome {
+        match entry.outcome {
             Line::Record(record) => {
                 self.records += 1;
                 self.formats[record.format as usize] += 1;
@@ -208,15 +208,15 @@ mod tests {
             |number, outcome, leading_nul, parts| Entry { line: b"", outcome, leading_nul, number, parts };
         let mut late = LineTally::default();
         late.begin_block(1);
-        late.line(&entry(0, Line::Blank, 0, 3));
-        late.line(&entry(3, reject, 3, 1));
+        late.line(&entry(0, &Line::Blank, 0, 3));
+        late.line(&entry(3, &reject, 3, 1));
         late.end_block(4);
         let mut early = LineTally::default();
         early.begin_block(0);
         for number in 0..5 {
-            early.line(&entry(number, Line::Directive, 0, 1));
+            early.line(&entry(number, &Line::Directive, 0, 1));
         }
-        early.line(&entry(5, reject, 0, 1));
+        early.line(&entry(5, &reject, 0, 1));
         early.end_block(6);
         late.merge(early);
         let finished = late.finish();

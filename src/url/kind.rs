@@ -15,12 +15,43 @@ const EXTENSIONS: [&[u8]; 49] = [
 /// parameters, query and fragment do not count. Does not allocate: it is asked on every line.
 #[must_use]
 pub fn is_static(target: &[u8]) -> bool {
+    // Most targets are a path alone: then an extension can only stand in the last bytes.
+    if !has_more_than_a_path(target) {
+        let end = &target[target.len().saturating_sub(LONGEST + 1)..];
+        return match end.iter().rposition(|b| *b == b'.') {
+            Some(dot) => is_extension(&end[dot + 1..]),
+            None => false,
+        };
+    }
     let path = &target[..memchr::memchr2(b'?', b'#', target).unwrap_or(target.len())];
     let name = &path[memchr::memrchr(b'/', path).map_or(0, |at| at + 1)..];
     let name = &name[..memchr::memchr(b';', name).unwrap_or(name.len())];
-    let Some(dot) = memchr::memrchr(b'.', name) else { return false };
-    let extension = &name[dot + 1..];
-    extension.len() <= LONGEST && PACKED.contains(&packed(extension))
+    memchr::memrchr(b'.', name).is_some_and(|dot| is_extension(&name[dot + 1..]))
+}
+
+/// Whether a query, a fragment or a path parameter begins somewhere. Arrays of fixed length and no way out early, because
+/// the compiler turns those into comparisons of 16 bytes at once, inline; a search function costs a call on every line.
+#[inline]
+fn has_more_than_a_path(target: &[u8]) -> bool {
+    const PIECE: usize = 16;
+    let mut found = [0_u8; PIECE];
+    let mut look = |piece: &[u8; PIECE]| {
+        for (found, b) in found.iter_mut().zip(piece) {
+            *found |= u8::from(*b == b'?') | u8::from(*b == b'#') | u8::from(*b == b';');
+        }
+    };
+    target.as_chunks::<PIECE>().0.iter().for_each(&mut look);
+    // The rest overlaps what was looked at, where there is enough.
+    match target.last_chunk::<PIECE>() {
+        Some(last) => look(last),
+        None => return target.iter().any(|b| matches!(b, b'?' | b'#' | b';')),
+    }
+    u128::from_ne_bytes(found) != 0
+}
+
+/// A slash is in none of them, so what stands behind a dot of a folder's name is none.
+fn is_extension(text: &[u8]) -> bool {
+    text.len() <= LONGEST && PACKED.contains(&packed(text))
 }
 
 /// No extension is longer.

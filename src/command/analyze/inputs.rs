@@ -221,7 +221,7 @@ fn commonest(analyze: &Analyze<'_>, logs: &[Ingested]) -> Vec<(String, u64)> {
             && let Some(shape) = stream.next_block(&mut buffer)
         {
             parser.block(&buffer[shape.lines_start..shape.lines_end], |entry| {
-                if let (Line::Record(record), true) = (&entry.outcome, left > 0) {
+                if let (Line::Record(record), true) = (entry.outcome, left > 0) {
                     left -= 1;
                     if let Some(user_agent) = record.user_agent {
                         *counts.entry(user_agent.to_vec()).or_default() += 1;

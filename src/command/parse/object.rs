@@ -34,7 +34,7 @@ pub(super) fn object(
     choice: ClientChoice,
 ) -> Map<String, Value> {
     let mut out = Out(Map::with_capacity(29));
-    let (kind, record, reason) = match &entry.outcome {
+    let (kind, record, reason) = match entry.outcome {
         Line::Blank => ("blank", None, None),
         Line::Directive => ("directive", None, None),
         Line::Record(record) => ("record", Some(record), None),

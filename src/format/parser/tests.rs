@@ -17,7 +17,13 @@ fn careful(bytes: &[u8], options: ParserOptions) -> Vec<String> {
     if lines.last().is_some_and(|last| last.is_empty()) {
         lines.pop();
     }
-    lines.into_iter().map(|line| print(&parser.entry(line, 0, &mut || None))).collect()
+    lines
+        .into_iter()
+        .map(|line| {
+            let (outcome, leading_nul) = parser.entry(line, &mut || None);
+            print(&Entry { line, outcome: &outcome, leading_nul, number: 0, parts: 1 })
+        })
+        .collect()
 }
 
 /// An entry without its number, which counts from the start of its block.
