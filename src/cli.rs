@@ -207,6 +207,10 @@ pub struct AnalyzeArguments {
     #[arg(long, value_name = "N", help_heading = "Running")]
     pub threads: Option<usize>,
 
+    /// Read plain logs instead of mapping them into memory; the result is the same
+    #[arg(long, help_heading = "Running")]
+    pub no_mmap: bool,
+
     /// What to do when another run holds the lock
     #[arg(long, value_name = "WHAT", default_value = "skip", help_heading = "Running")]
     pub if_locked: IfLocked,

@@ -25,7 +25,7 @@ use crate::format::{Directive, ParserOptions};
 use crate::source::compression::Compression;
 use crate::source::discover::LogFile;
 use crate::source::identity::{BLOCK_BYTES, BlockDigests, Digester, Digests, HEAD_BYTES};
-use crate::source::plain::PlainFile;
+use crate::source::plain::{PlainBlock, PlainFile};
 use crate::source::stream::{BlockShape, Damage, Stream};
 use crate::tally::GroupBy;
 use crate::tally::fold::Tally;
@@ -55,6 +55,8 @@ pub struct Pipeline<'a> {
     pub view: Option<&'a View>,
     /// Every log is still being written, whatever its size says.
     pub live: bool,
+    /// Settled plain files are mapped; else they are read like all others.
+    pub map: bool,
     /// Worker threads, at least 1.
     pub threads: usize,
     /// Lengths of older sources that begin with these first bytes (up to 4,096): their digests will be asked for.
@@ -150,6 +152,10 @@ struct SourceState {
     trailing_garbage: Option<u64>,
     live: bool,
     deferred_bytes: u64,
+    /// The file, where blocks of it were mapped, with what is needed to count it again.
+    mapped: Option<(Arc<Plain>, Arc<[u64]>)>,
+    /// A window lost its file: what was counted is worth nothing.
+    torn: bool,
 }
 
 /// A block that waits for a thread.
@@ -379,20 +385,18 @@ impl Run<'_> {
         lock(&self.sources[source].state).compression = Some(compression);
         match compression {
             Compression::None if plain_file => {
-                let plain = PlainFile::new(file, metadata.len());
-                let blocks = plain.blocks();
-                if blocks > 0 {
-                    self.sources[source].open_blocks.fetch_add(blocks, Ordering::AcqRel);
-                    let checkpoints = (self.pipeline.checkpoints)(&head);
-                    lock(&self.shared).plain.push_back(PlainQueue {
-                        source,
-                        file: Arc::new(Plain { file: plain, directives: Directives::default() }),
-                        checkpoints: checkpoints.into(),
-                        next: 0,
-                        blocks,
-                    });
-                    self.changed.notify_all();
+                let plain = if self.pipeline.map && !self.pipeline.live {
+                    PlainFile::mapped(file, metadata.len())
+                } else {
+                    PlainFile::new(file, metadata.len())
+                };
+                let checkpoints = (self.pipeline.checkpoints)(&head).into();
+                let plain = Arc::new(Plain { file: plain, directives: Directives::default() });
+                if plain.file.is_mapped() {
+                    lock(&self.sources[source].state).mapped =
+                        Some((plain.clone(), Arc::clone(&checkpoints)));
                 }
+                self.hand_out(source, plain, checkpoints);
                 Ok(())
             }
             Compression::Unsupported(name) => {
@@ -525,42 +529,90 @@ impl Run<'_> {
         checkpoints: &[u64],
         number: u64,
     ) -> Result<(), Error> {
-        let Plain { file, directives } = plain;
         let longest = self.pipeline.parser.max_line_bytes;
-        let mut buffer = std::mem::take(&mut worker.buffer);
-        match file.read_block(number, longest, &mut buffer) {
-            Ok(block) => {
-                let (start, mut end) = block.lines;
-                let mut own = block.own;
-                let at_end = number + 1 == file.blocks() || block.at_end;
-                let grew = at_end && file.file().metadata().is_ok_and(|m| m.len() != file.length());
-                let live = at_end && (self.pipeline.live || grew);
-                let mut deferred = 0;
-                if block.at_end && live {
-                    let whole = whole_lines(&buffer, start, end);
-                    deferred = end - whole;
-                    end = whole;
-                    own.1 = own.1.min(whole.max(own.0));
-                }
-                let own = &buffer[own.0..own.1];
-                let digests = BlockDigests::of_block(number * BLOCK_BYTES as u64, own, checkpoints);
-                {
-                    let mut state = lock(&self.sources[source].state);
-                    state.block_digests.push(digests);
-                    state.deferred_bytes += deferred as u64;
-                    state.live |= live;
-                }
-                if start < end {
-                    let mut directive = || directives.before(number, file, longest);
-                    self.count(worker, source, number, &buffer[start..end], &mut directive);
-                }
-                self.pipeline.progress.bytes.fetch_add(own.len() as u64, Ordering::Relaxed);
+        if let Some((window, block)) = plain.file.map_block(number, longest) {
+            self.count_bytes(worker, source, plain, checkpoints, number, (window.bytes(), block));
+            if window.is_torn() {
+                lock(&self.sources[source].state).torn = true;
             }
+            drop(window);
+            return self.block_done(source);
+        }
+        let mut buffer = std::mem::take(&mut worker.buffer);
+        match plain.file.read_block(number, longest, &mut buffer) {
+            Ok(block) => self.count_bytes(worker, source, plain, checkpoints, number, (&buffer, block)),
             Err(e) => {
                 self.damaged(source, Damage { at_byte: number * BLOCK_BYTES as u64, cause: shorter(&e) })
             }
         }
         worker.buffer = buffer;
+        self.block_done(source)
+    }
+
+    /// Counts a block of a plain file, however its bytes were fetched.
+    fn count_bytes(
+        &self,
+        worker: &mut Worker<'_>,
+        source: usize,
+        plain: &Plain,
+        checkpoints: &[u64],
+        number: u64,
+        (bytes, block): (&[u8], PlainBlock),
+    ) {
+        let Plain { file, directives } = plain;
+        let longest = self.pipeline.parser.max_line_bytes;
+        let (start, mut end) = block.lines;
+        let mut own = block.own;
+        let at_end = number + 1 == file.blocks() || block.at_end;
+        let grew = at_end && file.file().metadata().is_ok_and(|m| m.len() != file.length());
+        let live = at_end && (self.pipeline.live || grew);
+        let mut deferred = 0;
+        if block.at_end && live {
+            let whole = whole_lines(bytes, start, end);
+            deferred = end - whole;
+            end = whole;
+            own.1 = own.1.min(whole.max(own.0));
+        }
+        let own = &bytes[own.0..own.1];
+        let digests = BlockDigests::of_block(number * BLOCK_BYTES as u64, own, checkpoints);
+        {
+            let mut state = lock(&self.sources[source].state);
+            state.block_digests.push(digests);
+            state.deferred_bytes += deferred as u64;
+            state.live |= live;
+        }
+        if start < end {
+            let mut directive = || directives.before(number, file, longest);
+            self.count(worker, source, number, &bytes[start..end], &mut directive);
+        }
+        self.pipeline.progress.bytes.fetch_add(own.len() as u64, Ordering::Relaxed);
+    }
+
+    /// Gives the blocks of a plain file to all threads.
+    fn hand_out(&self, source: usize, file: Arc<Plain>, checkpoints: Arc<[u64]>) {
+        let blocks = file.file.blocks();
+        if blocks > 0 {
+            self.sources[source].open_blocks.fetch_add(blocks, Ordering::AcqRel);
+            lock(&self.shared).plain.push_back(PlainQueue { source, file, checkpoints, next: 0, blocks });
+            self.changed.notify_all();
+        }
+    }
+
+    /// Throws away what was counted of a file that changed while it was mapped, and has it read as it is now.
+    #[cold]
+    fn start_over(&self, source: usize, plain: &Plain, checkpoints: Arc<[u64]>) -> Result<(), Error> {
+        let compression = Some(Compression::None);
+        *lock(&self.sources[source].state) = SourceState { compression, ..SourceState::default() };
+        // As at the opening: one more than there are blocks, until all are handed out.
+        self.sources[source].open_blocks.store(1, Ordering::Release);
+        match plain.file.read_again() {
+            Ok(file) => self.hand_out(
+                source,
+                Arc::new(Plain { file, directives: Directives::default() }),
+                checkpoints,
+            ),
+            Err(e) => self.damaged(source, Damage { at_byte: 0, cause: e.to_string() }),
+        }
         self.block_done(source)
     }
 
@@ -589,6 +641,11 @@ impl Run<'_> {
             return Ok(());
         }
         let state = std::mem::take(&mut *lock(&self.sources[source].state));
+        if let Some((plain, checkpoints)) = state.mapped
+            && (state.torn || plain.file.has_changed())
+        {
+            return self.start_over(source, &plain, checkpoints);
+        }
         let mut accumulators = state.accumulators.into_iter();
         let mut whole = accumulators.next().unwrap_or_else(|| self.accumulator(source));
         for other in accumulators {

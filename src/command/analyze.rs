@@ -244,6 +244,7 @@ impl Analyze<'_> {
             default_host: self.default_host(),
             view,
             live: self.arguments.live,
+            map: !self.arguments.no_mmap,
             threads: self.threads(),
             checkpoints: &checkpoints,
             progress: &progress,

@@ -5,5 +5,6 @@ pub mod compression;
 pub mod discover;
 pub mod gzip;
 pub mod identity;
+pub mod mapped;
 pub mod plain;
 pub mod stream;

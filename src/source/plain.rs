@@ -7,7 +7,9 @@
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
+use std::time::{Duration, SystemTime};
 
+use super::mapped::Window;
 use crate::format::cri;
 
 /// The size of a block: that of the content identity, and small enough for the second-level cache.
@@ -20,7 +22,12 @@ const LOOK_AHEAD: usize = 4 * 1024;
 pub struct PlainFile {
     file: File,
     length: u64,
+    /// When it was last modified, where its blocks may be mapped.
+    settled: Option<SystemTime>,
 }
+
+/// A file that was not modified for so long is taken for settled.
+const SETTLED: Duration = Duration::from_secs(60);
 
 /// The lines of one block inside the buffer it was read into.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,7 +44,74 @@ impl PlainFile {
     /// A file and the length up to which it is read.
     #[must_use]
     pub fn new(file: File, length: u64) -> Self {
-        Self { file, length }
+        Self { file, length, settled: None }
+    }
+
+    /// The same, mapped where that is safe to try: the file is settled. See [`super::mapped`].
+    #[must_use]
+    pub fn mapped(file: File, length: u64) -> Self {
+        let settled = file
+            .metadata()
+            .and_then(|metadata| metadata.modified())
+            .ok()
+            .filter(|modified| modified.elapsed().is_ok_and(|age| age >= SETTLED));
+        Self { file, length, settled }
+    }
+
+    /// Whether blocks may be mapped.
+    #[must_use]
+    pub fn is_mapped(&self) -> bool {
+        self.settled.is_some()
+    }
+
+    /// Whether the file is another one than when it was opened, so that what was seen of it mapped cannot be trusted.
+    #[must_use]
+    pub fn has_changed(&self) -> bool {
+        let Ok(metadata) = self.file.metadata() else { return true };
+        metadata.len() != self.length || metadata.modified().ok() != self.settled
+    }
+
+    /// The file as it is now, to be read.
+    ///
+    /// # Errors
+    /// The system gives no second descriptor, or no length.
+    pub fn read_again(&self) -> io::Result<Self> {
+        Ok(Self::new(self.file.try_clone()?, self.file.metadata()?.len()))
+    }
+
+    /// Block `index` in a window, at the same places as [`PlainFile::read_block`] gives. `None`: it must be read, because
+    /// the file is not to be mapped, the system maps no more, or the last entry reaches far behind the block.
+    #[must_use]
+    pub fn map_block(&self, index: u64, max_line_bytes: usize) -> Option<(Window, PlainBlock)> {
+        self.settled?;
+        let start = index * BLOCK_BYTES;
+        let end = (start + BLOCK_BYTES).min(self.length);
+        let from = start.saturating_sub(1);
+        let length = (end - from + LOOK_AHEAD as u64).min(self.length - from);
+        let window = Window::new(&self.file, from, usize::try_from(length).ok()?).ok()?;
+        let text = window.bytes();
+        let own_start = usize::from(start > 0);
+        let own = (own_start, usize::try_from(end - from).ok()?);
+        let first = match start {
+            0 => Some(0),
+            _ => memchr::memchr(b'\n', &text[..own.1]).map(|i| i + 1).filter(|first| *first < own.1),
+        };
+        let Some(first) = first else {
+            return Some((window, PlainBlock { own, lines: (0, 0), at_end: false }));
+        };
+        let stop = match memchr::memchr(b'\n', &text[own.1 - 1..]) {
+            Some(i) => own.1 + i,
+            None if from + text.len() as u64 == self.length => text.len(),
+            None => return None,
+        };
+        let first = self.behind_entry(text, from, first, max_line_bytes).ok()?;
+        let stop = self.behind_entry(text, from, stop, max_line_bytes).ok()?;
+        if stop > text.len() {
+            return None;
+        }
+        let at_end = from + stop as u64 == self.length;
+        let lines = if first < stop { (first, stop) } else { (0, 0) };
+        Some((window, PlainBlock { own, lines, at_end: at_end && first < stop }))
     }
 
     /// The length that was fixed at the start, in bytes.
@@ -184,14 +258,24 @@ mod tests {
     fn lines_of(text: &[u8], max: usize) -> Vec<Vec<u8>> {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(text).unwrap();
+        file.set_modified(SystemTime::now() - 2 * SETTLED).unwrap();
+        let settled = PlainFile::mapped(file.try_clone().unwrap(), text.len() as u64);
         let plain = PlainFile::new(file, text.len() as u64);
         let (mut buffer, mut all, mut own) = (Vec::new(), Vec::new(), Vec::new());
+        let mut mapped_blocks = 0;
         for k in 0..plain.blocks() {
             let b = plain.read_block(k, max, &mut buffer).unwrap();
+            if let Some((window, mapped)) = settled.map_block(k, max) {
+                assert_eq!(mapped, b);
+                assert_eq!(window.bytes()[..b.own.1.max(b.lines.1)], buffer[..b.own.1.max(b.lines.1)]);
+                mapped_blocks += 1;
+            }
             own.extend_from_slice(&buffer[b.own.0..b.own.1]);
             all.extend(buffer[b.lines.0..b.lines.1].split_inclusive(|b| *b == b'\n').map(<[u8]>::to_vec));
         }
         assert_eq!(own, text);
+        // Blocks whose last line reaches far behind them are read.
+        assert!(max < 1 << 20 || text.is_empty() || mapped_blocks > 0);
         all
     }
 

@@ -3,6 +3,7 @@
 //!
 //! Example: 3 files of 40 good and hard lines, one of them gzip, read by 1, 2 and 8 threads in two orders.
 
+use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -23,6 +24,17 @@ use proptest::prelude::*;
 
 /// Reads the files and gives what was counted of each, by path.
 fn count(matcher: &Matcher, files: &[PathBuf], threads: usize) -> Vec<(PathBuf, SourceTables, Decision)> {
+    count_mapped(matcher, files, threads, false, &|_| Vec::new())
+}
+
+/// The same, with files mapped where they are old enough. `opened` is called for each plain file before it is counted.
+fn count_mapped(
+    matcher: &Matcher,
+    files: &[PathBuf],
+    threads: usize,
+    map: bool,
+    opened: &(dyn Fn(&[u8]) -> Vec<u64> + Sync),
+) -> Vec<(PathBuf, SourceTables, Decision)> {
     let (names, progress, stop) = (Names::default(), Progress::default(), AtomicUsize::new(0));
     let (verifier, rules) = (Verifier::default(), Rules::default());
     let pipeline = Pipeline {
@@ -34,8 +46,9 @@ fn count(matcher: &Matcher, files: &[PathBuf], threads: usize) -> Vec<(PathBuf, 
         default_host: "(default)".to_owned(),
         view: None,
         live: false,
+        map,
         threads,
-        checkpoints: &|_| Vec::new(),
+        checkpoints: opened,
         progress: &progress,
         stop: &stop,
     };
@@ -191,4 +204,83 @@ fn a_log_of_many_blocks_is_counted_alike_by_any_number_of_threads() {
     // The packed copy is the same content: counted once.
     let both = count(&matcher, &[plain, packed], 2);
     assert_eq!(both.iter().filter(|(_, _, d)| matches!(d, Decision::Write { .. })).count(), 1);
+}
+
+/// A log that looks as if it was written an hour ago.
+fn settled(folder: &Path, name: &str, text: &[u8]) -> PathBuf {
+    let path = folder.join(name);
+    std::fs::write(&path, text).unwrap();
+    let hour_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(3600);
+    File::options().write(true).open(&path).unwrap().set_modified(hour_ago).unwrap();
+    path
+}
+
+fn many_lines(count: u32) -> Vec<u8> {
+    let mut text = Vec::new();
+    for i in 0..count {
+        let (second, agent) =
+            (i / 10, if i % 3 == 0 { "ExampleBot/1.0" } else { "Mozilla/5.0 (X11) Gecko/1 Firefox/9" });
+        let status = if i % 7 == 0 { 404 } else { 200 };
+        text.extend_from_slice(
+            format!(
+                "192.0.2.{} - - [10/Mar/2026:{:02}:{:02}:{:02} +0000] \"GET /p/{i}.html HTTP/1.1\" {status} {i} \"-\" \"{agent}\"\n",
+                i % 250,
+                second / 3600 % 24,
+                second / 60 % 60,
+                second % 60,
+            )
+            .as_bytes(),
+        );
+    }
+    text
+}
+
+#[test]
+fn a_mapped_log_is_counted_like_one_that_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let matcher = Matcher::new(Arc::new(Catalogue::built_in()));
+    let log = settled(folder.path(), "access.log.1", &many_lines(40_000));
+    let read = count(&matcher, std::slice::from_ref(&log), 2);
+    assert_eq!(read[0].1.counts.lines, 40_000);
+    for threads in [1, 2, 8] {
+        assert_eq!(count_mapped(&matcher, std::slice::from_ref(&log), threads, true, &|_| Vec::new()), read);
+    }
+}
+
+#[test]
+fn a_log_that_is_cut_grows_or_changes_while_it_is_mapped_is_counted_as_it_is_afterwards() {
+    let folder = tempfile::tempdir().unwrap();
+    let matcher = Matcher::new(Arc::new(Catalogue::built_in()));
+    let text = many_lines(40_000);
+    let half = text.len() / 2 + 13;
+    let changes: [(&str, &(dyn Fn(&Path) + Sync), Vec<u8>); 4] = [
+        (
+            "cut",
+            &|path| File::options().write(true).open(path).unwrap().set_len(half as u64).unwrap(),
+            text[..half].to_vec(),
+        ),
+        ("emptied", &|path| File::options().write(true).open(path).unwrap().set_len(0).unwrap(), Vec::new()),
+        (
+            "grown",
+            &|path| std::fs::write(path, [&text[..], &text[..half]].concat()).unwrap(),
+            [&text[..], &text[..half]].concat(),
+        ),
+        (
+            "rewritten",
+            &|path| std::fs::write(path, text.to_ascii_uppercase()).unwrap(),
+            text.to_ascii_uppercase(),
+        ),
+    ];
+    for (name, change, becomes) in changes {
+        for threads in [1, 2] {
+            let path = settled(folder.path(), &format!("{name}{threads}.log"), &text);
+            let got = count_mapped(&matcher, std::slice::from_ref(&path), threads, true, &|_| {
+                change(&path);
+                Vec::new()
+            });
+            let same = settled(folder.path(), &format!("{name}{threads}.txt"), &becomes);
+            let want = count(&matcher, &[same], threads);
+            assert_eq!(got[0].1, want[0].1, "{name}, {threads} threads");
+        }
+    }
 }
