@@ -16,7 +16,7 @@ use crate::baseline::Warning;
 use crate::cli::NormalizeArguments;
 use crate::error::Error;
 use crate::exit::ExitStatus;
-use crate::file::write_atomically;
+use crate::file::write_named;
 use crate::history::part::date_text;
 use crate::history::read::History;
 use crate::normalize::{
@@ -208,7 +208,7 @@ fn write(arguments: &NormalizeArguments, place: &Place, list: &Normalized) -> Re
             }
         }
         Some(path) => {
-            write_atomically(path, |out| Ok(list.write_json(out)?))?;
+            write_named(path, |out| Ok(list.write_json(out)?))?;
             vec![path.to_owned()]
         }
         None => {

@@ -133,6 +133,9 @@ fn a_pipe_that_closes_is_quiet_and_a_full_disk_is_exit_5() {
     assert!(!String::from_utf8_lossy(&output.stderr).contains("cannot write"), "{}", output.told());
     if let Ok(full) = std::fs::OpenOptions::new().write(true).open("/dev/full") {
         dir.command(args).stdout_to(full).run().exit(5).stderr_has("standard output: cannot write");
+        // Named as a file it is not replaced by one.
+        let named = ["normalize", "--url-list", "urls.txt", "--output-json", "/dev/full"];
+        dir.command(named).run().exit(5).stderr_has("/dev/full: cannot write: No space left");
     }
 }
 
