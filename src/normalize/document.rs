@@ -321,6 +321,11 @@ impl Normalized {
     fn warn_of_ratio(&mut self) {
         let Some(ratio) = self.dedup_ratio().filter(|_| self.totals.urls >= ENOUGH_URLS) else { return };
         let blacklisted = |name: &str| self.blacklist.iter().any(|listed| listed.eq_ignore_ascii_case(name));
+        // Below a tenth of what merged, the parameters that were dropped are not the reason.
+        let makes_little = |list: &Self| {
+            let dropped = list.parameters.iter().filter(|p| blacklisted(&p.name));
+            dropped.map(|p| p.urls_merged_without).sum::<u64>() * 10 < list.totals.merged
+        };
         let makers: Vec<&str> = self
             .parameters
             .iter()
@@ -343,6 +348,11 @@ impl Normalized {
                     makers.join(", ")
                 ),
                 "`--extra-blacklist NAME` drops a parameter that makes no other page",
+            ),
+            "over_normalised" if makes_little(self) => Warning::new(
+                "dedup_ratio",
+                format!("{ratio} of the URLs are unique: the list repeats URLs, what is dropped merges few"),
+                "nothing is wrong with the blacklist; a list of a log holds each URL as often as it was fetched",
             ),
             "over_normalised" => Warning::new(
                 "dedup_ratio",

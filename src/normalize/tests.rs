@@ -179,6 +179,8 @@ fn the_ratio_is_judged_and_what_would_help_is_named() {
     assert!(warning(&clean).unwrap().message.contains("no single parameter"));
     let over: String = (0..100).map(|n| format!("/{}?sort={n}\n", n % 10)).collect();
     assert!(warning(&over).unwrap().hint.contains("--keep-param"));
+    let repeats: String = (0..100).map(|n| format!("/{}\n", n % 10)).collect();
+    assert!(warning(&repeats).unwrap().message.contains("the list repeats URLs"));
     let healthy: String = (0..100).map(|n| format!("/{}\n", n % 60)).collect();
     assert_eq!(warning(&healthy), None);
     assert_eq!(warning("/a\n/b\n"), None, "too few to judge");

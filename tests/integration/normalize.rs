@@ -133,9 +133,11 @@ fn a_pipe_that_closes_is_quiet_and_a_full_disk_is_exit_5() {
     assert!(!String::from_utf8_lossy(&output.stderr).contains("cannot write"), "{}", output.told());
     if let Ok(full) = std::fs::OpenOptions::new().write(true).open("/dev/full") {
         dir.command(args).stdout_to(full).run().exit(5).stderr_has("standard output: cannot write");
-        // Named as a file it is not replaced by one.
-        let named = ["normalize", "--url-list", "urls.txt", "--output-json", "/dev/full"];
-        dir.command(named).run().exit(5).stderr_has("/dev/full: cannot write: No space left");
+        // Named as a file it is not replaced by one; a link, so that a fault does not cost the machine its device.
+        std::os::unix::fs::symlink("/dev/full", dir.path().join("full")).expect("a link");
+        let named = ["normalize", "--url-list", "urls.txt", "--output-json", "full"];
+        dir.command(named).run().exit(5).stderr_has("full: cannot write: No space left");
+        assert!(dir.path().join("full").is_symlink());
     }
 }
 
@@ -151,4 +153,101 @@ fn another_run_that_holds_the_lock_is_said_and_nothing_is_written() {
     dir.command([&args[..], &["--if-locked", "fail"]].concat()).run().exit(5);
     // What goes elsewhere needs no lock.
     dir.command([&args[..], &["--output-json", "-"]].concat()).run().exit(0);
+}
+
+/// A bot that finds a session in every link, and people who do so too: only the bot's are counted.
+fn trap(lines: std::ops::Range<u32>) -> String {
+    let bot = "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)";
+    let people = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Safari/537.36";
+    lines
+        .map(|n| {
+            let (target, status) = match n % 4 {
+                0 => (format!("/gone?sid=s{n}&page={}", n % 3), 404),
+                1 => (format!("/list?sid=s{n}"), 200),
+                2 => ("/plain".to_owned(), 200),
+                _ => (format!("/list?people={n}"), 200),
+            };
+            let agent = if n % 4 == 3 { people } else { bot };
+            format!("192.0.2.10 - - [10/Mar/2026:06:{:02}:{:02} +0000] \"GET {target} HTTP/1.1\" {status} 5 \"-\" \"{agent}\"\n", n / 60 % 60, n % 60)
+        })
+        .collect()
+}
+
+#[test]
+fn parameters_of_bots_are_in_the_history_and_the_baseline_and_a_trap_is_said() {
+    let dir = Dir::new();
+    let args = ["analyze", "--now", NOW, "--output-json", "-"];
+    dir.write("a.log", trap(0..1000)).write("b.log", trap(1000..2400));
+    let json =
+        dir.command([&args[..], &["a.log", "b.log"]].concat()).run().exit(0).stderr_has("crawl_trap").json();
+    let parameters = &json["hosts"]["(default)"]["parameters"];
+    assert_eq!((parameters[0]["name"].as_str(), parameters[0]["hits"].as_u64()), (Some("sid"), Some(1200)));
+    let distinct = parameters[0]["distinct_values"].as_u64().expect("a count");
+    assert!((1100..1300).contains(&distinct), "{distinct}");
+    assert_eq!((parameters[1]["name"].as_str(), parameters[1]["hits"].as_u64()), (Some("page"), Some(600)));
+    assert_eq!(parameters.as_array().map(Vec::len), Some(2), "{parameters}");
+    assert_eq!(dir.glob("crawl-artifacts/history/params/date=2026-03-10/*.parquet").len(), 2);
+    let bytes = |dir: &Dir| -> Vec<Vec<u8>> {
+        dir.glob("crawl-artifacts/history/params/*/*")
+            .iter()
+            .map(|p| std::fs::read(p).expect("a part"))
+            .collect()
+    };
+    let told = bytes(&dir);
+    assert!(told.iter().all(|part| !String::from_utf8_lossy(part).contains("s1004")));
+
+    // Another number of threads and another order: the same bytes.
+    let other = Dir::new();
+    other.write("a.log", trap(0..1000)).write("b.log", trap(1000..2400));
+    other.command(["analyze", "b.log", "a.log", "--now", NOW, "--threads", "1"]).run().exit(0);
+    assert!(bytes(&other) == told);
+
+    // Joined, taken apart again by a log that grew, and whole all the time.
+    let later = "2026-03-20T02:00:00Z";
+    dir.command(["history", "compact", "--now", later]).run().exit(0);
+    assert_eq!(dir.glob("crawl-artifacts/history/params/date=2026-03-10/*.parquet").len(), 1);
+    dir.command(["history", "check"]).run().exit(0).stdout_has("nothing is wrong");
+    let again = dir.command([&args[..], &["a.log", "b.log"]].concat()).run().exit(0).json();
+    assert_eq!(&again["hosts"]["(default)"]["parameters"], parameters);
+    dir.write("b.log", trap(1000..3600));
+    let grown = dir.command([&args[..], &["a.log", "b.log"]].concat()).run().exit(0).json();
+    assert_eq!(grown["hosts"]["(default)"]["parameters"][0]["hits"], 1800);
+    dir.command(["history", "check"]).run().exit(0);
+    dir.command(["artifacts", "prune", "--now", "2027-12-01T02:00:00Z"]).run().exit(0);
+    assert!(dir.glob("crawl-artifacts/history/params/*/*").is_empty());
+}
+
+#[test]
+fn a_history_of_before_the_parameters_is_read_and_gets_them_when_its_log_is_read_again() {
+    use crawl_baseline::history::part::PartPath;
+    use crawl_baseline::history::read::History;
+    use crawl_baseline::history::write::write_source;
+    use crawl_baseline::tally::table::SourceTables;
+
+    let dir = Dir::new();
+    dir.write("a.log", trap(0..400));
+    dir.command(["analyze", "a.log", "--now", NOW]).run().exit(0);
+    let folder = dir.path().join("crawl-artifacts/history");
+    // As it was written before: the same rows without the table.
+    let history = History::open(&folder).expect("a history");
+    let row = history.sources().values().next().expect("a source").clone();
+    let mut days = history.read_source(&row.entry.source).expect("readable").expect("whole");
+    days.iter_mut().for_each(|day| day.params.clear());
+    let tables = SourceTables {
+        counts: row.counts.clone(),
+        coverage: row.coverage.clone(),
+        first_date: row.first_date,
+        days,
+        ..SourceTables::default()
+    };
+    let written = write_source(&folder, row.entry.clone(), &tables, &Default::default()).expect("written");
+    let tables_of = |path: &str| PartPath::parse(path).expect("a part").table.name();
+    assert!(written.row.parts.iter().all(|part| tables_of(&part.path) != "params"));
+    assert!(dir.glob("crawl-artifacts/history/params/*/*").is_empty());
+    dir.command(["history", "check"]).run().exit(0).stdout_has("nothing is wrong");
+    dir.command(["recommend", "--now", NOW]).run().exit(0);
+    dir.command(["normalize", "--from-history", "--output-json", "-"]).run().exit(0);
+    dir.write("a.log", trap(0..800));
+    let json = dir.command(["analyze", "a.log", "--now", NOW, "--output-json", "-"]).run().exit(0).json();
+    assert_eq!(json["hosts"]["(default)"]["parameters"][0]["hits"], 400);
 }
