@@ -4,6 +4,7 @@
 //! Memory grows with the unique URLs (their text and about 60 bytes each), not with the lines.
 //! Example: `/a?utm_source=x` and `/a?utm_source=y` are one entry with the key `/a` and two URLs merged.
 
+use std::collections::BTreeMap;
 use std::hash::BuildHasher as _;
 use std::ops::Range;
 
@@ -108,6 +109,8 @@ pub struct Collector {
     pub(super) entries: Vec<Entry>,
     pub(super) texts: Vec<u8>,
     pub(super) rejected: Vec<Rejected>,
+    /// All of them, by reason.
+    pub(super) reasons: BTreeMap<String, u64>,
     pub(super) parameters: Parameters,
     index: HashTable<u32>,
     state: RandomState,
@@ -123,6 +126,7 @@ impl Collector {
             entries: Vec::new(),
             texts: Vec::new(),
             rejected: Vec::new(),
+            reasons: BTreeMap::new(),
             parameters: Parameters::default(),
             index: HashTable::new(),
             state: RandomState::default(),
@@ -154,6 +158,7 @@ impl Collector {
 
     fn reject(&mut self, reason: &str) {
         self.totals.rejected += 1;
+        *self.reasons.entry(reason.to_owned()).or_default() += 1;
         if self.rejected.len() < REJECTS_LISTED {
             self.rejected.push(Rejected { line: self.totals.lines, reason: reason.to_owned() });
         }

@@ -4,7 +4,7 @@
 //! Example of a URL: `{"url": "https://example.com/a?utm_source=x", "url_key": "https://example.com/a", "score": 10, ...}`,
 //! each on a line of its own.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::io::{self, Write};
 
 use chrono::{DateTime, SecondsFormat, Utc};
@@ -123,7 +123,7 @@ pub fn finish(mut collector: Collector, with: Finishing) -> Normalized {
         parameters.iter_mut().for_each(|row| row.name = mask_name(&row.name).into_owned());
         mask(&mut collector)
     };
-    let Collector { entries, texts, rejected, totals, .. } = collector;
+    let Collector { entries, texts, rejected, reasons, totals, .. } = collector;
     let mut rows: Vec<Ranked> = entries
         .into_iter()
         .zip(worth)
@@ -153,7 +153,7 @@ pub fn finish(mut collector: Collector, with: Finishing) -> Normalized {
         rows,
         rules: with.rules,
     };
-    normalized.warn(masked, parameters_beyond);
+    normalized.warn(masked, parameters_beyond, &reasons);
     normalized
 }
 
@@ -282,12 +282,13 @@ impl Normalized {
         out.write_all(b"\n}\n")
     }
 
-    fn warn(&mut self, masked: u64, parameters_beyond: usize) {
+    fn warn(&mut self, masked: u64, parameters_beyond: usize, reasons: &BTreeMap<String, u64>) {
         let totals = self.totals;
         let mut add = |code: &str, message: String, hint: &str| {
             self.warnings.push(Warning::new(code, message, hint));
         };
         if totals.rejected > 0 {
+            let by_reason: Vec<String> = reasons.iter().map(|(reason, n)| format!("{reason} {n}")).collect();
             let listed = if self.rejected.len() == REJECTS_LISTED && totals.rejected > REJECTS_LISTED as u64 {
                 format!("; the first {REJECTS_LISTED} are listed")
             } else {
@@ -295,7 +296,12 @@ impl Normalized {
             };
             add(
                 "rejected",
-                format!("{} of {} lines are no URL{listed}", totals.rejected, totals.lines),
+                format!(
+                    "{} of {} lines are no URL: {}{listed}",
+                    totals.rejected,
+                    totals.lines,
+                    by_reason.join(", ")
+                ),
                 "`rejected` names each with its reason; a URL begins with http://, https:// or /",
             );
         }

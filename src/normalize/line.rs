@@ -105,7 +105,7 @@ fn object(text: &str) -> Line<'_> {
     let time = match object.fetched_at {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => time_of(&text),
-        Some(Value::Number(number)) => number.as_i64().map(Some).ok_or(()),
+        Some(Value::Number(number)) => number.as_i64().ok_or(()).and_then(in_seconds),
         Some(_) => Err(()),
     };
     match (object.url, time) {
@@ -157,6 +157,12 @@ pub fn refusal(url: &str) -> Option<&'static str> {
     (host.is_empty() || host.starts_with(':')).then_some("no_host")
 }
 
+/// Epoch seconds up to the year 9999: beyond are milliseconds that somebody took for seconds.
+fn in_seconds(epoch: i64) -> Result<Option<i64>, ()> {
+    const END: i64 = 253_402_300_800;
+    (0..END).contains(&epoch).then_some(Some(epoch)).ok_or(())
+}
+
 /// RFC 3339, a date (its midnight, UTC), or epoch seconds; none for an empty field.
 fn time_of(text: &str) -> Result<Option<i64>, ()> {
     let text = text.trim();
@@ -164,7 +170,7 @@ fn time_of(text: &str) -> Result<Option<i64>, ()> {
         return Ok(None);
     }
     if text.bytes().all(|b| b.is_ascii_digit()) {
-        return text.parse().map(Some).map_err(drop);
+        return text.parse().map_err(drop).and_then(in_seconds);
     }
     if let Ok(date) = NaiveDate::parse_from_str(text, "%Y-%m-%d") {
         return Ok(Some(date.and_time(chrono::NaiveTime::MIN).and_utc().timestamp()));
@@ -251,13 +257,14 @@ mod tests {
     #[test]
     fn the_time_stands_behind_a_tab_or_in_an_object_or_in_its_column() {
         let got = read(
-            "/a\t2026-03-10T06:25:14Z\n/b\t1773123914\n/c\t2026-03-10\n/d\t\n/e\tyesterday\n{\"url\": \"/f\", \"fetched_at\": \"2026-03-10T07:25:14+01:00\", \"more\": 1}\n{\"url\": \"/g\", \"fetched_at\": 1773123914}\n{\"u\": \"/h\"}\n{\"url\"",
+            "/a\t2026-03-10T06:25:14Z\n/b\t1773123914\n/c\t2026-03-10\n/d\t\n/e\tyesterday\n/e\t1773123914000\n{\"url\": \"/f\", \"fetched_at\": \"2026-03-10T07:25:14+01:00\", \"more\": 1}\n{\"url\": \"/g\", \"fetched_at\": 1773123914}\n{\"u\": \"/h\"}\n{\"url\"",
         );
         let want = [
             url("/a", Some(TIME)),
             url("/b", Some(TIME)),
             url("/c", Some(TIME - 6 * 3600 - 25 * 60 - 14)),
             url("/d", None),
+            Line::Rejected("bad_fetched_at"),
             Line::Rejected("bad_fetched_at"),
             url("/f", Some(TIME)),
             url("/g", Some(TIME)),

@@ -37,7 +37,7 @@ impl Normalized {
         };
         let unique = format!("{}, ratio {ratio} ({verdict}); {} merged", number(t.unique), number(t.merged));
         wrapped(&mut out, width, "Unique  ", &unique);
-        wrapped(&mut out, width, "Dropped ", &self.blacklist.join(" "));
+        wrapped(&mut out, width, "Dropped ", &Escaped(&self.blacklist.join(" ")).to_string());
         self.show_parameters(&mut out, width);
         out.push_str("\nURLs by priority\n");
         for row in self.rows().take(SHOWN) {

@@ -282,6 +282,27 @@ proptest! {
         prop_assert_eq!(list.rows().count() as u64, t.unique);
     }
 
+    /// Another case of the path, another code for a slash, another value of a kept parameter, another order: other pages.
+    #[test]
+    fn nothing_merges_that_differs(path in "/[a-z]{1,4}", value in "[a-z]{1,4}", utm in "[a-z]{0,3}") {
+        let page = format!("https://e.example{path}/x?id={value}&t=1&utm_source={utm}");
+        let (upper, host) = (path.to_uppercase(), "https://e.example");
+        let others = [
+            format!("{host}{upper}/x?id={value}&t=1"),
+            format!("{host}{path}%2Fx?id={value}&t=1"),
+            format!("{host}{path}/x/?id={value}&t=1"),
+            format!("{host}{path}/x?id={value}&t=2"),
+            format!("{host}{path}/x?t=1&id={value}"),
+            format!("{host}{path}/x?ID={value}&t=1"),
+            format!("{host}{path}/x?id={value}&t=1&t=1"),
+            format!("http://e.example{path}/x?id={value}&t=1"),
+        ];
+        let list = plain(&format!("{page}\n{}", others.join("\n")));
+        prop_assert_eq!(list.totals.unique, 9);
+        let same = plain(&format!("{page}\n{host}:443{path}/./x?id={value}&utm_source=z&t=1#top"));
+        prop_assert_eq!(same.totals.unique, 1);
+    }
+
     /// Normalising what was normalised changes nothing.
     #[test]
     fn a_list_of_keys_is_its_own_list(urls in any_list()) {

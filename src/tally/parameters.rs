@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use foldhash::fast::RandomState;
+use rayon::prelude::*;
 
 use crate::format::escape::unescape;
 use crate::tally::distinct::{Distinct, stable_hash};
@@ -24,6 +25,8 @@ const LEAST: usize = 10;
 const NAMES_OF_A_URL: usize = 64;
 /// A longer name is none that somebody meant.
 const LONGEST_NAME: usize = 128;
+/// URLs that are counted together.
+const CHUNK: usize = 1 << 14;
 /// What is past a cap.
 pub const OTHER: &str = "(other)";
 
@@ -59,7 +62,8 @@ pub(crate) fn of_bots(
         hits: s.hits,
         target: s.target,
     });
-    parameter_rows(wasted.chain(sampled).collect(), queries.one_in())
+    let with_query = |r: &Requested<'_>| memchr::memchr(b'?', r.target).is_some();
+    parameter_rows(wasted.filter(with_query).chain(sampled).collect(), queries.one_in())
 }
 
 /// The parameters by date: sorted by host, then name. The order of `requested` changes nothing.
@@ -67,22 +71,78 @@ pub(crate) fn parameter_rows(
     mut requested: Vec<Requested<'_>>,
     sampled_one_in: u64,
 ) -> BTreeMap<i32, Vec<ParamRow>> {
-    requested.retain(|r| memchr::memchr(b'?', r.target).is_some());
-    requested.sort_unstable_by(|a, b| (a.date, a.host).cmp(&(b.date, b.host)));
+    requested.par_sort_unstable_by(|a, b| (a.date, a.host).cmp(&(b.date, b.host)));
     let mut dates = BTreeMap::new();
     for of_date in requested.chunk_by(|a, b| a.date == b.date) {
         let hosts = of_date.chunk_by(|a, b| a.host == b.host).count();
         let cap = (MAX_ROWS / hosts.max(1)).clamp(LEAST, MAX_PARAMETERS);
         let rows: Vec<ParamRow> = of_date
             .chunk_by(|a, b| a.host == b.host)
-            .flat_map(|of_host| Names::of(of_host).rows(of_host, cap, sampled_one_in))
+            .flat_map(|of_host| rows_of_host(of_host, cap, sampled_one_in))
             .collect();
         dates.insert(of_date[0].date, rows);
     }
     dates
 }
 
-/// The names of one host.
+/// The names with most hits, ties by name; the rest is one row. Counted in chunks, on all threads: a scanner can ask for
+/// millions of URLs.
+fn rows_of_host(requested: &[Requested<'_>], cap: usize, sampled_one_in: u64) -> Vec<ParamRow> {
+    let Some(first) = requested.first() else { return Vec::new() };
+    let parts: Vec<Names> = requested.par_chunks(CHUNK).map(Names::of).collect();
+    let mut totals: BTreeMap<&str, u64> = BTreeMap::new();
+    for (name, hits) in parts.iter().flat_map(|part| &part.names) {
+        *totals.entry(name).or_default() += hits;
+    }
+    let mut order: Vec<(&str, u64)> = totals.iter().map(|(name, hits)| (*name, *hits)).collect();
+    order.retain(|(name, _)| *name != OTHER);
+    order.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
+    order.truncate(cap);
+    order.sort_unstable();
+    let place = |name: &str| order.binary_search_by(|(kept, _)| (*kept).cmp(name)).unwrap_or(order.len());
+    let mut rows: Vec<ParamRow> = order
+        .iter()
+        .map(|(name, _)| *name)
+        .chain([OTHER])
+        .map(|parameter| ParamRow {
+            host: first.host.to_owned(),
+            parameter: parameter.to_owned(),
+            hits: 0,
+            distinct: Distinct::default(),
+            sampled_one_in,
+        })
+        .collect();
+    for (name, hits) in totals {
+        rows[place(name)].hits += hits;
+    }
+    let nothing = || vec![Distinct::default(); rows.len()];
+    let sketches = requested
+        .par_chunks(CHUNK)
+        .zip(&parts)
+        .fold(nothing, |mut sketches, (chunk, part)| {
+            let places: Vec<usize> = part.names.iter().map(|(name, _)| place(name)).collect();
+            for r in chunk {
+                for (spelling, value) in parameters(&unescape(r.target)) {
+                    if let Some(number) = part.by_spelling.get(spelling) {
+                        sketches[places[*number]].insert(value_hash(value));
+                    }
+                }
+            }
+            sketches
+        })
+        .reduce(nothing, |mut a, b| {
+            a.iter_mut().zip(&b).for_each(|(a, b)| a.merge(b));
+            a
+        });
+    for (row, sketch) in rows.iter_mut().zip(sketches) {
+        row.distinct = sketch;
+    }
+    rows.retain(|row| row.hits > 0);
+    rows.sort_by(|a, b| a.parameter.cmp(&b.parameter));
+    rows
+}
+
+/// The names of one chunk with their hits.
 #[derive(Default)]
 struct Names {
     by_spelling: HashMap<Vec<u8>, usize, RandomState>,
@@ -120,46 +180,6 @@ impl Names {
         }
         self.by_spelling.insert(spelling.to_vec(), number);
         number
-    }
-
-    /// The names with most hits, ties by name; the rest is one row.
-    fn rows(&self, requested: &[Requested<'_>], cap: usize, sampled_one_in: u64) -> Vec<ParamRow> {
-        let Some(first) = requested.first() else { return Vec::new() };
-        let mut order: Vec<usize> = (0..self.names.len()).filter(|n| self.names[*n].0 != OTHER).collect();
-        order.sort_by(|a, b| {
-            let (a, b) = (&self.names[*a], &self.names[*b]);
-            b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0))
-        });
-        let mut place = vec![usize::MAX; self.names.len()];
-        let mut rows: Vec<ParamRow> = Vec::new();
-        let row = |parameter: &str| ParamRow {
-            host: first.host.to_owned(),
-            parameter: parameter.to_owned(),
-            hits: 0,
-            distinct: Distinct::default(),
-            sampled_one_in,
-        };
-        for number in order.into_iter().take(cap) {
-            place[number] = rows.len();
-            rows.push(row(&self.names[number].0));
-        }
-        let other = rows.len();
-        if place.contains(&usize::MAX) {
-            rows.push(row(OTHER));
-        }
-        for (number, (_, hits)) in self.names.iter().enumerate() {
-            rows[place[number].min(other)].hits += hits;
-        }
-        for r in requested {
-            for (spelling, value) in parameters(&unescape(r.target)) {
-                if let Some(number) = self.by_spelling.get(spelling) {
-                    rows[place[*number].min(other)].distinct.insert(value_hash(value));
-                }
-            }
-        }
-        rows.retain(|row| row.hits > 0);
-        rows.sort_by(|a, b| a.parameter.cmp(&b.parameter));
-        rows
     }
 }
 
@@ -212,6 +232,22 @@ mod tests {
         let got = rows(&[("a", "/?ann@example.org", 1), ("a", long, 5)]);
         assert_eq!((got[0].1.as_str(), got[0].2), (OTHER, 5));
         assert!(got[1].1.starts_with('~') && got[1].1.len() == 9, "{got:?}");
+    }
+
+    #[test]
+    fn chunks_add_up() {
+        let targets: Vec<String> = (0..3 * CHUNK).map(|n| format!("/?id={n}&kind={}", n % 5)).collect();
+        let requested: Vec<Requested<'_>> = targets
+            .iter()
+            .map(|target| Requested { date: 1, host: "h", hits: 2, target: target.as_bytes() })
+            .collect();
+        let rows = &parameter_rows(requested, 1)[&1];
+        let n = 3 * CHUNK as u64;
+        assert_eq!((rows.len(), rows[0].hits, rows[1].hits), (2, 2 * n, 2 * n));
+        assert_eq!(rows[1].distinct.estimate(), 5);
+        let mut whole = Distinct::default();
+        (0..3 * CHUNK).for_each(|n| whole.insert(stable_hash(n.to_string().as_bytes())));
+        assert_eq!(rows[0].distinct, whole);
     }
 
     #[test]
