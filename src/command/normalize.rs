@@ -141,9 +141,9 @@ fn coverage(covered: &Covered) -> Warning {
     Warning::new(
         "coverage",
         format!(
-            "these are the URLs that bots were answered 4xx or 5xx for, of {dates}{beyond}; URLs that were answered well are not in the history, and the scheme is taken to be https"
+            "these are the URLs that bots were answered 4xx or 5xx for, of {dates}{beyond}; URLs that were answered well are not in the history, values that were masked stay so, and the scheme is taken to be https"
         ),
-        "for a list of pages give the sitemap or a crawl's list with --url-list",
+        "for a list of pages give the sitemap or a crawl's list with --url-list; the parameters of all that bots fetched are in the baseline (`parameters`) and the table `params`",
     )
 }
 
