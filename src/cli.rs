@@ -1,8 +1,12 @@
 //! What the user typed, and the text of `--help`. What it means is [`crate::config`]'s work.
 
+pub mod normalize;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+
+pub use normalize::NormalizeArguments;
 
 const EXIT_CODES: &str = "\
 Exit codes (the first that applies in the order 2, 5, 1, 3, 4, 0):
@@ -43,6 +47,9 @@ pub enum Command {
     /// What each line was taken for, as JSON Lines (for setting a format up)
     #[command(after_help = EXIT_CODES)]
     Parse(Box<ParseArguments>),
+    /// A URL list made canonical: merged, ranked, with a report on its parameters
+    #[command(after_help = EXIT_CODES)]
+    Normalize(Box<NormalizeArguments>),
 }
 
 /// How lines are read; shared by all commands that read logs.

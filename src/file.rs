@@ -7,7 +7,7 @@
 //! system start, process, start of the process, and a number.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufWriter};
+use std::io::{self, BufWriter, Write as _};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -56,6 +56,32 @@ pub fn write_atomically<T>(
     drop(file);
     guard.rename_to(path).map_err(|e| cannot_write(path, &e))?;
     sync_folder(folder)?;
+    Ok(value)
+}
+
+/// Writes to what a user has named. A device, a pipe or a socket is written to as it is: replaced by a file, `/dev/full` or
+/// a named pipe would be gone. Anything else is written as [`write_atomically`] does.
+///
+/// # Errors
+///
+/// See [`write_atomically`]; what was sent into a pipe before is sent.
+pub fn write_named<T>(
+    path: &Path,
+    write: impl FnOnce(&mut BufWriter<File>) -> Result<T, Failure>,
+) -> Result<T, Error> {
+    let is_special = fs::metadata(path).is_ok_and(|about| !about.is_file() && !about.is_dir());
+    // `/dev/stdout` and `/dev/fd/3` lead to whatever was opened, a plain file too.
+    let is_opened = ["/dev", "/proc"].iter().any(|folder| path.starts_with(folder)) && path.is_symlink();
+    if !is_special && !is_opened {
+        return write_atomically(path, write);
+    }
+    let file = OpenOptions::new().write(true).open(path).map_err(|e| cannot_write(path, &e))?;
+    let mut writer = BufWriter::with_capacity(64 * 1024, file);
+    let value = write(&mut writer).map_err(|cause| match cause.downcast::<Error>() {
+        Ok(own) => *own,
+        Err(cause) => cannot_write(path, &cause),
+    })?;
+    writer.flush().map_err(|e| cannot_write(path, &e))?;
     Ok(value)
 }
 
@@ -265,7 +291,6 @@ fn is_dead(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io::Write as _;
     use std::os::unix::fs::{PermissionsExt as _, symlink};
 
     fn names(folder: &Path) -> Vec<String> {
@@ -325,6 +350,36 @@ mod tests {
         write_atomically(&path, |w| Ok(w.write_all(b"new")?)).unwrap();
         assert_eq!(fs::read(&victim).unwrap(), b"precious");
         assert!(!fs::symlink_metadata(&path).unwrap().is_symlink());
+    }
+
+    #[test]
+    fn a_pipe_that_was_named_is_written_to_and_stays_a_pipe() {
+        use std::os::unix::fs::FileTypeExt as _;
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let reader = std::thread::spawn({
+            let pipe = pipe.clone();
+            move || fs::read_to_string(pipe).unwrap()
+        });
+        write_named(&pipe, |out| Ok(out.write_all(b"through")?)).unwrap();
+        assert_eq!(reader.join().unwrap(), "through");
+        assert!(fs::symlink_metadata(&pipe).unwrap().file_type().is_fifo());
+        // Through a link, so that a fault of this function does not cost the machine its device.
+        let full = folder.path().join("full");
+        symlink("/dev/full", &full).unwrap();
+        let said = write_named(&full, |out| Ok(out.write_all(b"x")?)).unwrap_err();
+        assert!(
+            said.to_string().ends_with("full: cannot write: No space left on device (os error 28)"),
+            "{said}"
+        );
+        assert_eq!(said.exit().code(), 5);
+        assert!(full.is_symlink());
+        let plain = folder.path().join("plain");
+        for text in ["one", "two"] {
+            write_named(&plain, |out| Ok(out.write_all(text.as_bytes())?)).unwrap();
+            assert_eq!(fs::read_to_string(&plain).unwrap(), text);
+        }
     }
 
     #[test]

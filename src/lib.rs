@@ -20,6 +20,7 @@ pub mod manifest;
 pub mod ceiling;
 pub mod simulate;
 pub mod report;
+pub mod normalize;
 pub mod artifact;
 pub mod cli;
 pub mod config;

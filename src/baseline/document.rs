@@ -96,7 +96,7 @@ pub struct Totals {
 /// A cap that was reached: names past it stand together.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Overflow {
-    /// `hosts`, `declared_names` or `waste_urls`.
+    /// `hosts`, `declared_names`, `waste_urls` or `parameters`.
     pub cap: String,
     /// How many names stand for themselves.
     pub limit: u64,
@@ -167,6 +167,23 @@ pub struct Host {
     pub status: BTreeMap<String, u64>,
     /// By name.
     pub bots: BTreeMap<String, Bot>,
+    /// Query parameters in what bots fetched, the 20 with most values.
+    #[serde(default)]
+    pub parameters: Vec<Parameter>,
+}
+
+/// A query parameter in what bots fetched: all requests answered 4xx or 5xx, and of the other URLs one in
+/// `sampled_one_in`. Nothing is scaled.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Parameter {
+    /// In the spelling of keys.
+    pub name: String,
+    /// Requests with it.
+    pub hits: u64,
+    /// Estimated different values in them (HyperLogLog, 2.3 % standard error).
+    pub distinct_values: u64,
+    /// 1 when everything was looked at; a power of two.
+    pub sampled_one_in: u64,
 }
 
 /// One bot on one host. `requests`, `bytes_sum`, `status`, `latency_ms`, `waste` and the shares hold all requests; `rpm`

@@ -128,6 +128,7 @@ fn day(date: i32, hits: &[&Hit]) -> DayTables {
     DayTables {
         date,
         latency: Vec::new(),
+        params: Vec::new(),
         minutes: minutes
             .into_iter()
             .map(|(key, row)| MinuteRow {

@@ -14,6 +14,7 @@ use super::document::{
 use super::fold::{DECLARED_NAMES, HOSTS, Names, OTHER_DECLARED, OTHER_HOSTS, limit};
 use super::group::{Group, Waste, gather};
 use super::input::{Input, InputSource};
+use super::parameter::{MAX_PARAMETERS, Parameters};
 use super::rate::{Rpm, ratio, second_text, sliding_peaks, summed};
 use super::warning::{Facts, warnings};
 use crate::format::RejectReason;
@@ -47,12 +48,26 @@ pub fn measure(input: &Input<'_>) -> Baseline {
         }
     }
 
-    let totals = totals(input, &groups, &names);
+    let parameters = Parameters::of(&input.days, &names);
+    for (name, host) in &mut hosts {
+        host.parameters = parameters.listed(name);
+    }
+
+    let mut totals = totals(input, &groups, &names);
+    if parameters.beyond > 0 {
+        totals.overflow.push(Overflow {
+            cap: "parameters".to_owned(),
+            limit: limit(MAX_PARAMETERS),
+            into: "(other)".to_owned(),
+            requests: parameters.beyond,
+        });
+    }
     let facts = Facts {
         requests: groups.iter().flat_map(Group::minutes).map(|(_, n)| n).sum(),
         latency_count: groups.iter().flat_map(Group::rows).map(|row| row.latency_count).sum(),
         spoofed: spoofed_by_bot(&groups),
         partial_minutes: covered.0,
+        traps: parameters.traps(),
     };
     let warnings = warnings(input, &totals, &facts);
     let mut inputs: Vec<Log> = input.sources.iter().map(log).collect();
@@ -193,6 +208,7 @@ fn hosts(groups: &[Group<'_>], covered: &Covered) -> BTreeMap<String, Host> {
                 rpm: Rpm::of(minutes, covered),
                 status: status(of_host.iter()),
                 bots: BTreeMap::new(),
+                parameters: Vec::new(),
             };
             (of_host[0].host.to_owned(), host)
         })

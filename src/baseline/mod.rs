@@ -10,6 +10,7 @@ mod fold;
 mod group;
 mod input;
 mod measure;
+mod parameter;
 mod rate;
 mod warning;
 
@@ -20,8 +21,8 @@ mod tests;
 
 pub use coverage::Covered;
 pub use document::{
-    Baseline, Bot, Host, Latency, Log, Network, Overflow, RejectedLine, SampleUserAgent, Spoofed, Totals,
-    UserAgents, Verdicts, WasteKey, WasteUrl, Window,
+    Baseline, Bot, Host, Latency, Log, Network, Overflow, Parameter, RejectedLine, SampleUserAgent, Spoofed,
+    Totals, UserAgents, Verdicts, WasteKey, WasteUrl, Window,
 };
 pub use input::{Input, InputSource, Matched};
 pub use measure::measure;

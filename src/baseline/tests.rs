@@ -347,7 +347,7 @@ fn the_json_has_the_keys_of_the_contract_in_their_order() {
          first_rejected_lines damage duplicate_of read skipped"
     );
     let host = &json["hosts"]["(default)"];
-    assert_eq!(keys(host), "requests rpm status bots");
+    assert_eq!(keys(host), "requests rpm status bots parameters");
     let bot = &host["bots"]["A"];
     assert_eq!(
         keys(bot),

@@ -32,6 +32,8 @@ pub(super) struct Facts {
     pub latency_count: u64,
     pub spoofed: Vec<(String, u64)>,
     pub partial_minutes: usize,
+    /// Hosts with what multiplies their URLs, in words.
+    pub traps: Vec<(String, String)>,
 }
 
 /// The run's own warnings, then those that the figures give, in a fixed order.
@@ -110,6 +112,13 @@ pub(super) fn warnings(input: &Input<'_>, totals: &Totals, facts: &Facts) -> Vec
                 facts.partial_minutes
             ),
             "the next run counts them whole",
+        );
+    }
+    for (host, parameters) in &facts.traps {
+        add(
+            "crawl_trap",
+            format!("bots find ever new URLs on {host}: {parameters}"),
+            "if these make no other page, keep bots away from them (robots.txt, links without them): see `parameters` in the baseline",
         );
     }
     for overflow in &totals.overflow {

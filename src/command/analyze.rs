@@ -23,7 +23,7 @@ use crate::cli::{self, AnalyzeArguments};
 use crate::config;
 use crate::error::Error;
 use crate::exit::ExitStatus;
-use crate::file::write_atomically;
+use crate::file::write_named;
 use crate::history::known;
 use crate::history::prune::Pruned;
 use crate::history::read::History;
@@ -331,7 +331,7 @@ impl Analyze<'_> {
                 console::write_out(json.as_bytes())?;
             }
             Some(path) => {
-                write_atomically(path, |out| {
+                write_named(path, |out| {
                     std::io::Write::write_all(out, json.as_bytes())?;
                     Ok(())
                 })?;

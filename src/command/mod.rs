@@ -7,6 +7,7 @@ pub mod artifacts;
 pub mod ceilings;
 pub mod console;
 pub mod history;
+pub mod normalize;
 pub mod parse;
 pub mod place;
 pub mod reading;
@@ -28,6 +29,7 @@ pub fn run(cli: Cli, stop: &Arc<AtomicUsize>) -> Result<ExitStatus, Error> {
         Command::Analyze(arguments) => analyze::run(&arguments, stop),
         Command::Artifacts(arguments) => artifacts::run(&arguments, stop),
         Command::History(arguments) => history::run(&arguments, stop),
+        Command::Normalize(arguments) => normalize::run(&arguments, stop),
         Command::Recommend(arguments) => recommend::run(&arguments, stop),
         Command::Parse(arguments) => parse::run(&arguments, stop),
     }

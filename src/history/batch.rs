@@ -16,7 +16,7 @@ use crate::history::ceilings::CeilingRow;
 use crate::history::run::RunRow;
 use crate::history::schema::Table;
 use crate::history::source_row::SourceRow;
-use crate::tally::table::{BotRow, DayTables, LatencyRow, MinuteRow, Series, StatusRow, WasteRow};
+use crate::tally::table::{BotRow, DayTables, LatencyRow, MinuteRow, ParamRow, Series, StatusRow, WasteRow};
 
 /// The columns of one batch while they are made, in the order of the schema.
 struct Columns<'a> {
@@ -226,6 +226,19 @@ pub(super) fn waste(
     c.counts(rows.iter().map(|r| r.hits))?;
     c.counts(rows.iter().map(|r| r.bytes_sum))?;
     c.texts(rows.iter().map(|r| r.url_sample.as_str()));
+    Ok(c.finish())
+}
+
+/// Rows of `params`.
+pub(super) fn params(place: &str, source: &str, rows: &[ParamRow]) -> Result<RecordBatch, Error> {
+    let mut c = Columns::new(Table::Params, place);
+    c.constant(source, rows.len());
+    c.texts(rows.iter().map(|r| r.host.as_str()));
+    c.texts(rows.iter().map(|r| r.parameter.as_str()));
+    c.counts(rows.iter().map(|r| r.hits))?;
+    c.counts(rows.iter().map(|r| r.distinct.estimate()))?;
+    c.push(BinaryArray::from_iter_values(rows.iter().map(|r| r.distinct.as_bytes())));
+    c.counts(rows.iter().map(|r| r.sampled_one_in))?;
     Ok(c.finish())
 }
 

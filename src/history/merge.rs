@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use crate::tally::distinct::stable_hash;
-use crate::tally::table::{BotRow, DayTables, MinuteRow, Series, StatusRow, WasteRow};
+use crate::tally::table::{BotRow, DayTables, MinuteRow, ParamRow, Series, StatusRow, WasteRow};
 
 /// User-Agents that a bot's row keeps.
 const SAMPLES: usize = 5;
@@ -65,6 +65,7 @@ pub fn merge_days(days: Vec<DayTables>) -> DayTables {
             renumber(&mut r.series);
             r
         }));
+        merged.params.extend(day.params);
         merged.bots.extend(day.bots.into_iter().map(|mut r| {
             renumber(&mut r.series);
             r
@@ -100,6 +101,14 @@ pub fn merge_days(days: Vec<DayTables>) -> DayTables {
         let same = (next.series, next.hour, next.latency_ms_le) == (row.series, row.hour, row.latency_ms_le);
         if same {
             add(&mut row.requests, next.requests);
+        }
+        same
+    });
+    merged.params.sort_by(|a, b| (&a.host, &a.parameter).cmp(&(&b.host, &b.parameter)));
+    merged.params.dedup_by(|next, row| {
+        let same = (&next.host, &next.parameter) == (&row.host, &row.parameter);
+        if same {
+            add_param(row, next);
         }
         same
     });
@@ -160,6 +169,13 @@ fn add_waste(row: &mut WasteRow, other: &mut WasteRow) {
     if other.url_sample < row.url_sample {
         std::mem::swap(&mut row.url_sample, &mut other.url_sample);
     }
+}
+
+/// The thinnest sample of both: what is known of the sum.
+fn add_param(row: &mut ParamRow, other: &ParamRow) {
+    add(&mut row.hits, other.hits);
+    row.distinct.merge(&other.distinct);
+    row.sampled_one_in = row.sampled_one_in.max(other.sampled_one_in);
 }
 
 fn add_bot(row: &mut BotRow, other: &mut BotRow) {

@@ -22,7 +22,9 @@ use twox_hash::XxHash3_64;
 
 use crate::error::Error;
 use crate::file;
-use crate::history::schema::{CONTENT_KEY, SCHEMA_VERSION, SCHEMA_VERSION_KEY, Table};
+use crate::history::schema::{
+    CONTENT_KEY, PARAMS_SAMPLE, PARAMS_SAMPLE_KEY, SCHEMA_VERSION, SCHEMA_VERSION_KEY, Table,
+};
 use crate::history::source_row::PartName;
 use crate::source::identity::Digest;
 
@@ -142,6 +144,9 @@ pub(super) fn write_as(
 fn properties(table: Table, content: Option<Digest>) -> WriterProperties {
     let mut metadata = vec![KeyValue::new(SCHEMA_VERSION_KEY.to_owned(), SCHEMA_VERSION.to_string())];
     metadata.extend(content.map(|digest| KeyValue::new(CONTENT_KEY.to_owned(), digest.to_string())));
+    if table == Table::Params {
+        metadata.push(KeyValue::new(PARAMS_SAMPLE_KEY.to_owned(), PARAMS_SAMPLE.to_owned()));
+    }
     let mut builder = WriterProperties::builder()
         .set_created_by(CREATED_BY.to_owned())
         .set_compression(Compression::ZSTD(ZstdLevel::try_new(3).unwrap_or_default()))

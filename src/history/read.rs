@@ -36,6 +36,8 @@ pub struct Wanted {
     pub waste: bool,
     /// [`DayTables::latency`].
     pub latency: bool,
+    /// [`DayTables::params`]; empty where an older version wrote the history.
+    pub params: bool,
     /// [`DayTables::bots`].
     pub bots: bool,
 }
@@ -44,7 +46,15 @@ impl Wanted {
     /// Everything.
     #[must_use]
     pub fn all() -> Self {
-        Self { minutes: true, seconds: true, status: true, waste: true, latency: true, bots: true }
+        Self {
+            minutes: true,
+            seconds: true,
+            status: true,
+            waste: true,
+            latency: true,
+            params: true,
+            bots: true,
+        }
     }
 }
 
@@ -281,6 +291,7 @@ impl History {
             status: table == Table::Status,
             waste: table == Table::Waste,
             latency: table == Table::Latency,
+            params: table == Table::Params,
             bots: table == Table::Bots,
         };
         let mut warnings = Vec::new();
@@ -317,6 +328,7 @@ impl History {
                 Table::Status if wanted.status => Vec::new(),
                 Table::Waste if wanted.waste => Vec::new(),
                 Table::Latency if wanted.latency => Vec::new(),
+                Table::Params if wanted.params => Vec::new(),
                 Table::Bots if wanted.bots => Vec::new(),
                 // `status` and `waste` do not repeat whose bot it is.
                 Table::Bots if !wanted.minutes && (wanted.status || wanted.waste || wanted.latency) => {
@@ -328,8 +340,14 @@ impl History {
             let read = read_part(path.clone(), named, row, &columns, warnings)?;
             let Some(batches) = read else { continue };
             // A part that turns out to be damaged half way must not leave half of its rows.
-            let before =
-                (day.minutes.len(), day.status.len(), day.waste.len(), day.bots.len(), day.latency.len());
+            let before = (
+                day.minutes.len(),
+                day.status.len(),
+                day.waste.len(),
+                day.bots.len(),
+                day.latency.len(),
+                day.params.len(),
+            );
             let fits = batches.iter().try_for_each(|batch| match table {
                 Table::Minutes => {
                     rows::minutes(batch, source, wanted.seconds, &mut numbers, &mut day.minutes)
@@ -337,6 +355,7 @@ impl History {
                 Table::Status => rows::status(batch, source, &mut numbers, &mut day.status),
                 Table::Waste => rows::waste(batch, source, &mut numbers, &mut day.waste),
                 Table::Latency => rows::latency(batch, source, &mut numbers, &mut day.latency),
+                Table::Params => rows::params(batch, source, &mut day.params),
                 Table::Bots if wanted.bots => rows::bots(batch, source, &mut numbers, &mut day.bots),
                 _ => rows::roll_ups(batch, source, &mut numbers),
             });
@@ -346,6 +365,7 @@ impl History {
                 day.waste.truncate(before.2);
                 day.bots.truncate(before.3);
                 day.latency.truncate(before.4);
+                day.params.truncate(before.5);
                 warnings.push(damaged(&path, &misfit));
             }
         }

@@ -12,7 +12,8 @@ use arrow::array::{
 
 use crate::tally::distinct::Distinct;
 use crate::tally::table::{
-    BotRow, LatencyRow, MinuteRow, STATUS_CLASSES, STATUS_CODES, Series, StatusRow, Verification, WasteRow,
+    BotRow, LatencyRow, MinuteRow, ParamRow, STATUS_CLASSES, STATUS_CODES, Series, StatusRow, Verification,
+    WasteRow,
 };
 
 /// Why a part does not fit.
@@ -393,6 +394,25 @@ pub(super) fn latency(
             hour: seconds(hours.value(row)).div_euclid(3600),
             latency_ms_le: bounds.at(row)?,
             requests: requests.at(row)?,
+        });
+    }
+    Ok(())
+}
+
+/// Rows of `params` of one source.
+pub(super) fn params(batch: &RecordBatch, source: &str, out: &mut Vec<ParamRow>) -> Result<(), Misfit> {
+    let text = |name: &str| full::<StringArray>(batch, name);
+    let (sources, hosts, names) = (text("source")?, text("host")?, text("parameter")?);
+    let (hits, sampled) = (Counts::of(batch, "hits")?, Counts::of(batch, "sampled_one_in")?);
+    let sketches: &BinaryArray = full(batch, "distinct_hll")?;
+    for row in (0..batch.num_rows()).filter(|row| sources.value(*row) == source) {
+        out.push(ParamRow {
+            host: hosts.value(row).to_owned(),
+            parameter: names.value(row).to_owned(),
+            hits: hits.at(row)?,
+            distinct: Distinct::from_bytes(sketches.value(row))
+                .ok_or_else(|| misfit("distinct_hll", "holds no sketch"))?,
+            sampled_one_in: sampled.at(row)?,
         });
     }
     Ok(())

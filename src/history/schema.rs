@@ -19,6 +19,12 @@ pub const SCHEMA_VERSION_KEY: &str = "schema_version";
 /// of another age of the same log shows by it.
 pub const CONTENT_KEY: &str = "source_content_digest";
 
+/// The key of [`PARAMS_SAMPLE`] in the metadata of the parts of `params`.
+pub const PARAMS_SAMPLE_KEY: &str = "params_sample";
+/// What the rows of `params` were counted over.
+pub const PARAMS_SAMPLE: &str = "requests of bots: every one answered 4xx or 5xx, and of the other URLs one in \
+    `sampled_one_in`, chosen by the XXH3-64 of the URL as logged; hits and distinct are not scaled";
+
 /// The tables, each a folder of the history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Table {
@@ -30,7 +36,7 @@ pub enum Table {
     Waste,
     /// Requests by hour and latency bound.
     Latency,
-    /// Distinct values of query parameters.
+    /// Query parameters in what bots fetched: of waste URLs all, of the others a sample ([`PARAMS_SAMPLE`]).
     Params,
     /// What is known of a bot beside its rates.
     Bots,
@@ -108,6 +114,9 @@ impl Table {
                 count("hits"),
                 count("distinct"),
                 full("distinct_hll", DataType::Binary),
+                // `hits` and `distinct` are of what was looked at, not scaled: all requests answered 4xx or 5xx, and of
+                // the other URLs one in so many, chosen by hash.
+                count("sampled_one_in"),
             ],
             Self::Bots => [
                 key_columns(true),
@@ -329,6 +338,7 @@ mod tests {
              formats flags coverage first_rejected_lines clock live damaged overlap_source overflow settings recorded \
              parts replaces"
         );
+        assert_eq!(of(Table::Params), "source host parameter hits distinct distinct_hll sampled_one_in");
         assert_eq!(of(Table::Runs), "run version arguments inputs started_at finished_at exit_code");
     }
 }

@@ -19,8 +19,8 @@ use crate::history::write::{Written, write_source};
 use crate::source::identity::{Digester, Digests};
 use crate::tally::distinct::{Distinct, stable_hash};
 use crate::tally::table::{
-    BotRow, Coverage, DayTables, LatencyRow, LineCounts, MinuteRow, Series, SourceTables, StatusRow,
-    Verification, WasteRow,
+    BotRow, Coverage, DayTables, LatencyRow, LineCounts, MinuteRow, ParamRow, Series, SourceTables,
+    StatusRow, Verification, WasteRow,
 };
 
 pub(super) fn digests(content: &[u8]) -> Digests {
@@ -134,6 +134,15 @@ fn arbitrary_day(date: i32) -> impl Strategy<Value = DayTables> {
                         requests: i + 1,
                     })
                     .collect(),
+                params: (0..seed % 3)
+                    .map(|i| ParamRow {
+                        host: format!("h{}.example", i / 2),
+                        parameter: format!("p{i}"),
+                        hits: seed % 50 + i,
+                        distinct: sketch(seed, i * 30),
+                        sampled_one_in: 1 << (seed % 4),
+                    })
+                    .collect(),
                 bots: (0..n)
                     .map(|series| BotRow {
                         series,
@@ -202,6 +211,7 @@ pub(super) fn plain_tables(dates: std::ops::Range<i32>, bots: usize, seed: u64) 
                     .collect(),
                 waste: Vec::new(),
                 latency: Vec::new(),
+                params: Vec::new(),
                 bots: numbers
                     .map(|series| BotRow {
                         series,
@@ -311,6 +321,19 @@ fn a_count_beyond_2_to_the_63_is_an_error_that_names_part_and_column_and_writes_
         "minutes/date=2024-10-04/abc.parquet: cannot store `bytes_sum`: 9223372036854775808 is beyond 2^63-1"
     );
     assert_eq!(files(folder.path()).len(), 0);
+}
+
+/// As versions before the table `params` wrote it: no part of it, and no row that names one.
+#[test]
+fn a_history_without_the_table_of_parameters_is_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let tables = plain_tables(20_000..20_002, 2, 1);
+    write(folder.path(), "a", b"old", &tables);
+    assert!(!folder.path().join("params").exists());
+    let (days, warnings) = read_all(folder.path());
+    assert_eq!((days, warnings), (tables.days, Vec::new()));
+    let history = History::open(folder.path()).unwrap();
+    assert!(history.is_whole("a") && history.read_source("a").unwrap().is_some());
 }
 
 #[test]

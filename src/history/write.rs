@@ -89,8 +89,9 @@ pub(super) fn write_table(
         Table::Latency => {
             write(day.latency.len(), &|place, r| batch::latency(place, source, day, &day.latency[r]))
         }
+        Table::Params => write(day.params.len(), &|place, r| batch::params(place, source, &day.params[r])),
         Table::Bots => write(day.bots.len(), &|place, r| batch::bots(place, source, day, &day.bots[r])),
-        Table::Params | Table::Sources | Table::Ceilings | Table::Runs => Ok(None),
+        Table::Sources | Table::Ceilings | Table::Runs => Ok(None),
     }
 }
 

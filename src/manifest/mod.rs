@@ -10,7 +10,7 @@ mod canonical;
 mod evidence;
 mod fill;
 mod lint;
-mod nearest;
+pub(crate) mod nearest;
 mod node;
 mod previous;
 mod read;

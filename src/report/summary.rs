@@ -317,7 +317,7 @@ fn line(out: &mut String, text: &str) {
 
 /// Words of `text` behind `lead`, further lines as deep as the lead. A word longer than the line stays whole: it may be
 /// a path that somebody copies.
-fn wrapped(out: &mut String, width: usize, lead: &str, text: &str) {
+pub(crate) fn wrapped(out: &mut String, width: usize, lead: &str, text: &str) {
     let indent = lead.chars().count();
     let mut column = indent;
     let mut begins = true;
@@ -350,7 +350,7 @@ fn counted(n: u64, what: &str) -> String {
 }
 
 /// Digits in groups of three.
-fn number(n: u64) -> String {
+pub(crate) fn number(n: u64) -> String {
     let digits = n.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
     for (i, digit) in digits.chars().enumerate() {

@@ -7,6 +7,7 @@ use rayon::prelude::*;
 use crate::format::escape::{printable, unescape};
 use crate::tally::fold::{DaySeries, Row, SeriesState, Tally, joined_seconds};
 use crate::tally::latency::bound_ms;
+use crate::tally::parameters::of_bots;
 use crate::tally::table::{BotRow, Coverage, DayTables, LatencyRow, MinuteRow, Series, StatusRow, WasteRow};
 
 /// Hosts kept by name, per source.
@@ -61,7 +62,7 @@ pub struct Finished {
 pub fn finish(mut tally: Tally, with: &Finish<'_>) -> Finished {
     tally.flush_coverage();
     let (keys, overflow) = final_keys(&tally, with);
-    let Tally { rows, days, waste, coverage, hosts, .. } = tally;
+    let Tally { rows, days, waste, coverage, hosts, series, queries, .. } = tally;
 
     let coverage: BTreeMap<i32, (i64, i64)> = coverage.into_iter().collect();
     let mut tables: BTreeMap<i32, DayTables> =
@@ -88,6 +89,12 @@ pub fn finish(mut tally: Tally, with: &Finish<'_>) -> Finished {
 
     put_minutes(rows, &place, &mut tables);
     put_days(days, &place, &keys, &mut tables);
+    if with.caps {
+        let shown = keys.iter().map(|key| (key.host, key.series.host.as_str())).collect();
+        for (date, rows) in of_bots(&waste, &queries, &series, &shown) {
+            tables.entry(date).and_modify(|table| table.params = rows);
+        }
+    }
     put_waste(&waste, &place, &hosts, &keys, with, &mut tables);
 
     Finished {

@@ -10,6 +10,7 @@ use foldhash::fast::RandomState;
 use crate::tally::distinct::{Distinct, stable_hash};
 use crate::tally::hit::{Asker, Hit};
 use crate::tally::latency::bucket;
+use crate::tally::queries::Queries;
 use crate::tally::table::{STATUS_CODES, Verification, status_class};
 use crate::tally::waste::{WasteKey, WasteTable};
 
@@ -38,6 +39,7 @@ pub struct Tally {
     pub(crate) coverage: Map<i32, (i64, i64)>,
     covered: (i32, i64, i64),
     pub(crate) waste: WasteTable,
+    pub(crate) queries: Queries,
 }
 
 /// One host, name and verdict, and where its last hit was counted.
@@ -116,6 +118,7 @@ impl Tally {
             coverage: Map::default(),
             covered: (i32::MIN, i64::MAX, i64::MIN),
             waste: WasteTable::default(),
+            queries: Queries::default(),
         };
         tally.host_index.insert(default_host.to_vec(), 0);
         tally
@@ -206,11 +209,16 @@ impl Tally {
             *day.networks.entry(network).or_default() += 1;
         }
         if let Some(target) = hit.target {
-            if asker.is_bot {
-                day.urls.insert(stable_hash(target));
+            let hash = asker.is_bot.then(|| stable_hash(target));
+            if let Some(hash) = hash {
+                day.urls.insert(hash);
             }
             if let Some(status @ 400..=599) = hit.status {
                 self.waste.add(WasteKey { date, series, status, target }, 1, hit.bytes);
+            } else if hash.is_some_and(|hash| self.queries.wants(hash))
+                && memchr::memchr(b'?', target).is_some()
+            {
+                self.queries.add(date, host, target, 1);
             }
         }
     }
@@ -368,6 +376,7 @@ impl Tally {
         for (date, (first, last)) in other.coverage {
             self.cover_slow(date, first, last);
         }
+        self.queries.merge(&other.queries, &hosts);
         for entry in other.waste.entries() {
             let key = WasteKey {
                 date: entry.date,

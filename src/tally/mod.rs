@@ -5,6 +5,8 @@ pub mod table;
 mod latency;
 pub mod hit;
 pub mod waste;
+pub mod queries;
+pub mod parameters;
 pub mod matched;
 pub mod lines;
 pub mod fold;

@@ -197,6 +197,22 @@ pub struct BotRow {
     pub failing_prefixes: Vec<(String, u64)>,
 }
 
+/// One query parameter of one host in what bots fetched: all requests answered 4xx or 5xx, and of the others those in a
+/// sample. Nothing is scaled.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParamRow {
+    /// The site.
+    pub host: String,
+    /// The name in the spelling of keys; `(other)` past the cap.
+    pub parameter: String,
+    /// Requests with it.
+    pub hits: u64,
+    /// Its values in them.
+    pub distinct: Distinct,
+    /// Of the URLs that were not answered 4xx or 5xx one in so many was looked at, chosen by its hash; a power of two.
+    pub sampled_one_in: u64,
+}
+
 /// Everything counted of one source on one UTC date.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct DayTables {
@@ -212,6 +228,8 @@ pub struct DayTables {
     pub waste: Vec<WasteRow>,
     /// Sorted by series, then hour, then bound.
     pub latency: Vec<LatencyRow>,
+    /// Sorted by host, then parameter.
+    pub params: Vec<ParamRow>,
     /// Sorted by series; one row for each.
     pub bots: Vec<BotRow>,
 }

@@ -11,9 +11,11 @@ mod parameter;
 mod percent;
 mod rules;
 mod secret;
+mod seed;
 
 pub use blacklist::DEFAULT_BLACKLIST;
 pub use kind::is_static;
 pub use parameter::{Parameters, canonical_text, parameters};
 pub use rules::Rules;
-pub use secret::mask_secrets;
+pub use secret::{mask_name, mask_secrets};
+pub use seed::{SEED_BLACKLIST, seed_key};

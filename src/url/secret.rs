@@ -71,6 +71,17 @@ pub fn mask_secrets(url: &str) -> Cow<'_, str> {
     out.finish()
 }
 
+/// A parameter's name with what looks like an e-mail address, or holds a secret itself, masked: `/unsubscribe?ann@example.org`
+/// has its value where others have their name.
+#[must_use]
+pub fn mask_name(name: &str) -> Cow<'_, str> {
+    const BEFORE: &str = "/?x=";
+    match mask_secrets(&format!("{BEFORE}{name}")) {
+        Cow::Owned(masked) => Cow::Owned(masked[BEFORE.len()..].to_owned()),
+        Cow::Borrowed(_) => Cow::Borrowed(name),
+    }
+}
+
 /// Where the authority begins and where the path behind it does; twice 0 when there is no authority.
 fn boundaries(url: &str) -> (usize, usize) {
     let Some(colon) = url.find("://") else { return (0, 0) };
@@ -216,6 +227,17 @@ mod tests {
             ("/u?next=/in%3Fto%3Dann%2540example.org", "/u?next=~~"),
         ] {
             assert_eq!(masked(url), want, "{url}");
+        }
+    }
+
+    #[test]
+    fn a_name_that_is_a_value_is_masked() {
+        for plain in ["q", "token", "filter[x]", "a%20b", ""] {
+            assert_eq!(mask_name(plain), plain);
+        }
+        for secret in ["ann@example.org", "ann%40example.org"] {
+            let masked = mask_name(secret);
+            assert!(masked.starts_with('~') && masked.len() == 9, "{masked}");
         }
     }
 

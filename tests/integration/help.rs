@@ -12,6 +12,7 @@ fn help(args: &[&str]) -> String {
 fn help_says_what_there_is() {
     insta::assert_snapshot!("help", help(&["--help"]));
     insta::assert_snapshot!("help_analyze", help(&["analyze", "--help"]));
+    insta::assert_snapshot!("help_normalize", help(&["normalize", "--help"]));
     insta::assert_snapshot!("help_parse", help(&["parse", "--help"]));
     assert!(help(&["--version"]).starts_with("crawl-baseline "));
 }

@@ -15,6 +15,7 @@ mod lines;
 mod lock;
 mod properties;
 mod nights;
+mod normalize;
 #[path = "../../benches/generate/samples.rs"]
 mod samples;
 mod seed_script;

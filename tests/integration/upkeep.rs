@@ -98,9 +98,9 @@ fn a_joined_history_is_checked_and_a_log_that_has_grown_is_replaced_in_it() {
         dir.command(["analyze", "a.log", "b.log", "--now", "2026-03-13T02:00:00Z"]).run().exit(0);
     }
     let compact = ["history", "compact", "--now", "2026-03-13T02:00:00Z"];
-    joined.command(compact).run().exit(0).stdout_has("8 parts joined to 4");
+    joined.command(compact).run().exit(0).stdout_has("10 parts joined to 5");
     joined.command(compact).run().exit(0).stdout_has("nothing to join");
-    joined.command(["history", "check"]).run().exit(0).stdout_has("2 sources, 4 parts: nothing is wrong");
+    joined.command(["history", "check"]).run().exit(0).stdout_has("2 sources, 5 parts: nothing is wrong");
     for dir in [&joined, &plain] {
         dir.write("a.log", &whole);
         dir.command(["analyze", "a.log", "b.log", "--now", "2026-03-13T02:00:01Z"]).run().exit(0);
