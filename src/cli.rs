@@ -1,8 +1,12 @@
 //! What the user typed, and the text of `--help`. What it means is [`crate::config`]'s work.
 
+mod bots;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+
+pub use bots::{AnswerFormat, BotsAction, BotsArguments, ListFormat};
 
 const EXIT_CODES: &str = "\
 Exit codes (the first that applies in the order 2, 5, 1, 3, 4, 0):
@@ -43,6 +47,9 @@ pub enum Command {
     /// What each line was taken for, as JSON Lines (for setting a format up)
     #[command(after_help = EXIT_CODES)]
     Parse(Box<ParseArguments>),
+    /// Lists, shows and tests the bots that are known by name
+    #[command(after_help = EXIT_CODES)]
+    Bots(Box<BotsArguments>),
 }
 
 /// How lines are read; shared by all commands that read logs.

@@ -9,6 +9,7 @@
 mod guard;
 mod ranges;
 mod reverse_dns;
+mod why;
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
