@@ -361,6 +361,12 @@ pub enum GroupBy {
     UserAgent,
     /// A line of --ua-regex-file; a request counts for each that it matches
     Pattern,
+    /// The bots of one crawler, as Googlebot and Googlebot-Image
+    Family,
+    /// The bots of one operator
+    Operator,
+    /// The bots of one purpose, as ai-training
+    Category,
 }
 
 /// `--if-locked`

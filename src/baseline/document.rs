@@ -34,7 +34,7 @@ pub struct Baseline {
     pub analysis_window_min: u64,
     /// Bots only: the 20 URLs as logged with most 4xx and 5xx answers.
     pub top_waste_urls: Vec<WasteUrl>,
-    /// What an entry of `bots` stands for: `bot`, `user-agent` or `pattern`.
+    /// What an entry of `bots` stands for: `bot`, `user-agent`, `pattern`, `family`, `operator` or `category`.
     #[serde(default)]
     pub group_by: String,
     /// The observed time.
@@ -167,6 +167,29 @@ pub struct Host {
     pub status: BTreeMap<String, u64>,
     /// By name.
     pub bots: BTreeMap<String, Bot>,
+    /// All bots together: the peak of their sum, not the sum of their peaks. `null` by pattern, where a request may
+    /// stand in several rows.
+    #[serde(default)]
+    pub all_bots: Option<AllBots>,
+}
+
+/// All bots of one host together, with the meanings of [`Bot`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AllBots {
+    /// All requests.
+    pub requests: u64,
+    /// By UTC minute, without failed claims.
+    pub rpm: Rpm,
+    /// The busiest second.
+    pub requests_per_second_peak: u64,
+    /// The busiest ten seconds, sliding.
+    pub requests_per_10s_peak: u64,
+    /// The busiest sixty seconds, sliding.
+    pub requests_per_60s_peak: u64,
+    /// Bytes sent.
+    pub bytes_sum: u64,
+    /// Requests by verdict.
+    pub verification: Verdicts,
 }
 
 /// One bot on one host. `requests`, `bytes_sum`, `status`, `latency_ms`, `waste` and the shares hold all requests; `rpm`

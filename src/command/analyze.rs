@@ -143,7 +143,8 @@ impl Analyze<'_> {
         } else {
             self.recommend(&logs, status == ExitStatus::Partial)?
         };
-        let ceilings = manifest.as_ref().map(ceilings::shown).unwrap_or_default();
+        let ceilings =
+            manifest.as_ref().map(|m| ceilings::shown(m, ceilings::by_bot(&baseline))).unwrap_or_default();
         ceilings::fill_in(&mut baseline, manifest.as_ref());
         let written = self.write(&baseline, manifest.as_ref())?;
         self.record_run(&logs, status)?;

@@ -267,8 +267,8 @@ fn resolve(pipeline: &Pipeline<'_>, raw: Option<&[u8]>) -> UserAgent {
                 GroupBy::UserAgent => {
                     grouped.push(pipeline.names.number(&printable(empty)));
                 }
-                GroupBy::Bot if is_bot => grouped.push(number),
-                GroupBy::Bot => {
+                _ if is_bot => grouped.push(number),
+                _ => {
                     let token = view.patterns.as_ref().and_then(|p| p.product_token_around(empty));
                     grouped.push(pipeline.names.number(token.as_deref().unwrap_or("(no-token)")));
                 }

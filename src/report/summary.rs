@@ -95,7 +95,7 @@ impl Summary<'_> {
             if host.bots.is_empty() {
                 line(out, "        no bot");
             } else {
-                line(out, &bot_table(host, ceilings, width));
+                line(out, &bot_table(host, ceilings, width, row_name(&self.baseline.group_by)));
             }
             more(out, host.bots.len(), BOTS_LISTED, "bots");
         }
@@ -246,11 +246,23 @@ fn host_text(name: &str, host: &Host, ceiling: Option<&Ceiling>) -> String {
     text
 }
 
-fn bot_table(host: &Host, ceilings: &HostCeilings, width: usize) -> String {
+/// What a row of the bot table is.
+fn row_name(group_by: &str) -> &'static str {
+    match group_by {
+        "user-agent" => "User-Agent",
+        "pattern" => "Pattern",
+        "family" => "Family",
+        "operator" => "Operator",
+        "category" => "Category",
+        _ => "Bot",
+    }
+}
+
+fn bot_table(host: &Host, ceilings: &HostCeilings, width: usize, what: &str) -> String {
     let mut bots: Vec<(&String, &Bot)> = host.bots.iter().collect();
     bots.sort_by(|a, b| b.1.requests.cmp(&a.1.requests).then(a.0.cmp(b.0)));
     let with_ceilings = bots.iter().any(|(name, _)| ceilings.bots.contains_key(*name));
-    let mut header = vec!["Bot", "Requests", "Peak RPM", "p95 RPM", "429s", "Wasted"];
+    let mut header = vec![what, "Requests", "Peak RPM", "p95 RPM", "429s", "Wasted"];
     if with_ceilings {
         header.extend(["Ceiling", "Bound by", "Conf."]);
     }

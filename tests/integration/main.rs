@@ -3,6 +3,7 @@
 #![allow(missing_docs, reason = "test names are sentences")]
 
 mod analyze;
+mod bots;
 mod case;
 mod command;
 mod formats;

@@ -108,7 +108,7 @@ pub(super) fn baseline_input<'a>(
     for log in &counted {
         matched.merge(&log.matched);
     }
-    let regrouped = analyze.view.patterns.is_some() || analyze.view.group_by != GroupBy::Bot;
+    let regrouped = analyze.view.patterns.is_some() || analyze.view.group_by.needs_lines();
     let bot_records: u64 = counted.iter().map(|l| l.bot_records).sum();
     let first_match_requests = analyze.view.patterns.as_ref().map(|patterns| {
         let mut by_pattern: BTreeMap<String, u64> = BTreeMap::new();

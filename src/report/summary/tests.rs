@@ -27,7 +27,7 @@ fn bot(requests: u64, peak: u64, status: &[(&str, u64)], waste_share: f64) -> Bo
 fn host(requests: u64, bots: Vec<(&str, Bot)>) -> Host {
     let rpm = crate::baseline::Rpm { peak: 120, p95_active: Some(80), ..Default::default() };
     let bots = bots.into_iter().map(|(name, bot)| (name.to_owned(), bot)).collect();
-    Host { requests, rpm, status: BTreeMap::new(), bots }
+    Host { requests, rpm, status: BTreeMap::new(), bots, all_bots: None }
 }
 
 fn log(path: &str, records: u64) -> Log {
