@@ -142,6 +142,11 @@ pub struct AnalyzeArguments {
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub output_json: Option<PathBuf>,
 
+    /// Write the addresses whose claim to be a bot a reverse name could prove, for a look-up elsewhere: address, bot,
+    /// requests, separated by tabs; --rdns reads the answers
+    #[arg(long, value_name = "FILE", conflicts_with = "history_only", help_heading = "Output")]
+    pub unverified_ips: Option<PathBuf>,
+
     /// Form of the manifest
     #[arg(long, value_name = "FORM", default_value = "yaml", help_heading = "Output")]
     pub manifest_format: ManifestFormat,
@@ -202,7 +207,7 @@ pub struct AnalyzeArguments {
     #[arg(long, value_name = "PERCENT", default_value_t = 5.0, help_heading = "Counting")]
     pub max_reject_share: f64,
 
-    /// Count a log again under other settings than it was counted with
+    /// Count a log again, under other settings than it was counted with or with newer ranges and names
     #[arg(long, help_heading = "Counting")]
     pub reclassify: bool,
 

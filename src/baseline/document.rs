@@ -296,6 +296,9 @@ pub struct WasteKey {
 pub struct Spoofed {
     /// How many.
     pub requests: u64,
+    /// Of all requests under this name, 0 to 1.
+    #[serde(default)]
+    pub share: f64,
     /// By UTC minute.
     pub rpm: Rpm,
     /// The busiest second.

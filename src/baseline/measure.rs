@@ -249,7 +249,7 @@ fn bot(group: &Group<'_>, covered: &Covered) -> Bot {
         },
         waste: waste(group),
         ceiling: serde_json::Map::new(),
-        spoofed: (failed > 0).then(|| spoofed(group, failed, covered)),
+        spoofed: (failed > 0).then(|| spoofed(group, failed, requests, covered)),
         variants: group.variants.iter().map(|(text, n)| ((*text).to_owned(), *n)).collect(),
     }
 }
@@ -276,10 +276,11 @@ fn rpm(rows: &[&MinuteRow], covered: &Covered) -> Rpm {
     Rpm::of(rows.iter().map(|row| (row.minute, row.requests)).collect(), covered)
 }
 
-fn spoofed(group: &Group<'_>, requests: u64, covered: &Covered) -> Spoofed {
+fn spoofed(group: &Group<'_>, requests: u64, of: u64, covered: &Covered) -> Spoofed {
     let [second, ten, sixty] = sliding_peaks(&group.failed);
     Spoofed {
         requests,
+        share: share(requests, of),
         rpm: rpm(&group.failed, covered),
         requests_per_second_peak: second,
         requests_per_10s_peak: ten,

@@ -6,8 +6,10 @@ mod latency;
 pub mod hit;
 pub mod waste;
 pub mod matched;
+pub mod claims;
 pub mod lines;
 pub mod fold;
+mod unchecked;
 pub mod finish;
 
 /// What one entry of the bot table stands for.
