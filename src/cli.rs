@@ -330,13 +330,13 @@ pub enum ArtifactsAction {
         #[arg(long)]
         dry_run: bool,
 
-        /// Everything this young stays
-        #[arg(long, value_name = "DAYS", default_value_t = 90)]
-        retention_days: u16,
+        /// Everything this young stays [default: artifacts.retention_days of the configuration file, else 90]
+        #[arg(long, value_name = "DAYS")]
+        retention_days: Option<u16>,
 
-        /// The newest of each week stays this long
-        #[arg(long, value_name = "MONTHS", default_value_t = 12)]
-        weekly_months: u16,
+        /// The newest of each week stays this long [default: artifacts.weekly_months of the configuration file, else 12]
+        #[arg(long, value_name = "MONTHS")]
+        weekly_months: Option<u16>,
     },
 }
 

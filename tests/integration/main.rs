@@ -16,6 +16,7 @@ mod lines;
 mod lock;
 mod properties;
 mod nights;
+mod older_history;
 #[path = "../../benches/generate/samples.rs"]
 mod samples;
 mod seed_script;
