@@ -1,11 +1,13 @@
 //! What the user typed, and the text of `--help`. What it means is [`crate::config`]'s work.
 
 pub mod normalize;
+mod bots;
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub use bots::{AnswerFormat, BotsAction, BotsArguments, ListFormat};
 pub use normalize::NormalizeArguments;
 
 const EXIT_CODES: &str = "\
@@ -50,6 +52,9 @@ pub enum Command {
     /// A URL list made canonical: merged, ranked, with a report on its parameters
     #[command(after_help = EXIT_CODES)]
     Normalize(Box<NormalizeArguments>),
+    /// Lists, shows and tests the bots that are known by name
+    #[command(after_help = EXIT_CODES)]
+    Bots(Box<BotsArguments>),
 }
 
 /// How lines are read; shared by all commands that read logs.
@@ -142,6 +147,11 @@ pub struct AnalyzeArguments {
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub output_json: Option<PathBuf>,
 
+    /// Write the addresses whose claim to be a bot a reverse name could prove, for a look-up elsewhere: address, bot,
+    /// requests, separated by tabs; --rdns reads the answers
+    #[arg(long, value_name = "FILE", conflicts_with = "history_only", help_heading = "Output")]
+    pub unverified_ips: Option<PathBuf>,
+
     /// Form of the manifest
     #[arg(long, value_name = "FORM", default_value = "yaml", help_heading = "Output")]
     pub manifest_format: ManifestFormat,
@@ -202,7 +212,7 @@ pub struct AnalyzeArguments {
     #[arg(long, value_name = "PERCENT", default_value_t = 5.0, help_heading = "Counting")]
     pub max_reject_share: f64,
 
-    /// Count a log again under other settings than it was counted with
+    /// Count a log again, under other settings than it was counted with or with newer ranges and names
     #[arg(long, help_heading = "Counting")]
     pub reclassify: bool,
 
@@ -329,13 +339,13 @@ pub enum ArtifactsAction {
         #[arg(long)]
         dry_run: bool,
 
-        /// Everything this young stays
-        #[arg(long, value_name = "DAYS", default_value_t = 90)]
-        retention_days: u16,
+        /// Everything this young stays [default: artifacts.retention_days of the configuration file, else 90]
+        #[arg(long, value_name = "DAYS")]
+        retention_days: Option<u16>,
 
-        /// The newest of each week stays this long
-        #[arg(long, value_name = "MONTHS", default_value_t = 12)]
-        weekly_months: u16,
+        /// The newest of each week stays this long [default: artifacts.weekly_months of the configuration file, else 12]
+        #[arg(long, value_name = "MONTHS")]
+        weekly_months: Option<u16>,
     },
 }
 
@@ -365,6 +375,12 @@ pub enum GroupBy {
     UserAgent,
     /// A line of --ua-regex-file; a request counts for each that it matches
     Pattern,
+    /// The bots of one crawler, as Googlebot and Googlebot-Image
+    Family,
+    /// The bots of one operator
+    Operator,
+    /// The bots of one purpose, as ai-training
+    Category,
 }
 
 /// `--if-locked`

@@ -14,6 +14,8 @@
 //! crawl_delay_seconds = 2
 //! ```
 
+mod retention;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -27,6 +29,7 @@ use crate::cli::ReadingArguments;
 use crate::error::Error;
 use crate::format::layout::{Layout, configuration};
 use crate::format::{Format, ParserOptions};
+pub use retention::Artifacts;
 
 /// The name that is looked for in the current folder.
 pub const FILE_NAME: &str = "crawl-baseline.toml";
@@ -39,6 +42,8 @@ pub struct File {
     pub paths: Paths,
     /// What is known of the sites.
     pub site: Vec<Site>,
+    /// How long things stay.
+    pub artifacts: Artifacts,
 }
 
 /// `[paths]`

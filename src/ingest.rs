@@ -8,6 +8,7 @@ mod recall;
 mod twice;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
@@ -36,6 +37,9 @@ use crate::url::{Rules, mask_secrets};
 
 /// The site of records that do not say theirs.
 pub const DEFAULT_HOST: &str = "(default)";
+
+/// The name under which it is recorded that a log holds the addresses of a proxy, and why.
+const PROXY: &str = "proxy-addresses";
 
 /// Variants of a bot by number, see [`crate::tally::hit::Asker::variant`].
 pub const VARIANTS: [&str; 3] = ["", "smartphone", "desktop"];
@@ -69,6 +73,13 @@ pub struct Ingested {
     pub bot_records: u64,
     /// Records by the first pattern that they match.
     pub first_match: Vec<u64>,
+    /// Records by every pattern that they match.
+    pub every_match: Vec<u64>,
+    /// Why no claim in it was checked: it holds the addresses of a proxy.
+    pub proxy: Option<String>,
+    /// Requests by address and bot that a reverse name could prove, where that was asked for; and those of addresses
+    /// past the cap.
+    pub unverified: (BTreeMap<(IpAddr, String), u64>, u64),
     /// Where reading ended before the end.
     pub damage: Option<Damage>,
     /// Bytes behind the last gzip member.
@@ -221,7 +232,17 @@ pub fn read(
         .collect()
 }
 
-fn ingested(pipeline: &Pipeline<'_>, count: SourceCount, urls: &Urls<'_>) -> Ingested {
+fn ingested(pipeline: &Pipeline<'_>, mut count: SourceCount, urls: &Urls<'_>) -> Ingested {
+    let claims = std::mem::take(&mut count.lines.claims);
+    let proxy = claims.proxy();
+    if proxy.is_some() {
+        count.all = count.all.without_verdicts();
+        count.window = count.window.map(Tally::without_verdicts);
+        count.grouped = count.grouped.map(Tally::without_verdicts);
+    }
+    let (unverified, left_out) = claims.to_look_up();
+    let name = |who: u32| named(pipeline.matcher.catalogue(), pipeline.names, who).bot;
+    let unverified = unverified.into_iter().map(|((client, who), n)| ((client, name(who)), n)).collect();
     let lines = count.lines.finish();
     // Without patterns, what counts as a bot's follows from the rows.
     let matched = count.matched.unwrap_or_else(|| of_bots(count.window.as_ref().unwrap_or(&count.all)));
@@ -268,6 +289,9 @@ fn ingested(pipeline: &Pipeline<'_>, count: SourceCount, urls: &Urls<'_>) -> Ing
         matched,
         bot_records: lines.bot_records,
         first_match: lines.first_match,
+        every_match: lines.every_match,
+        proxy,
+        unverified: (unverified, left_out),
         damage: count.damage,
         trailing_garbage: count.trailing_garbage,
         overflow,
@@ -373,7 +397,7 @@ pub fn store(logs: &mut [Ingested], target: Option<&Target<'_>>) -> Result<(), E
             source: source.clone(),
             identity: Identity::from(&stream.digests),
             settings: target.settings.clone(),
-            recorded: target.recorded.clone(),
+            recorded: recorded(&target.recorded, log),
             replaces: replaces.clone(),
             clock: target.clock.map(|clock| clock.name().to_owned()),
             live: stream.live,
@@ -424,6 +448,14 @@ pub fn remember(logs: &[Ingested], seen: &Seen, history: &History) -> Result<(),
     if now == *seen { Ok(()) } else { now.write(history.folder()) }
 }
 
+/// What is kept beside the settings of a source.
+fn recorded(of_run: &[(String, String)], log: &Ingested) -> Vec<(String, String)> {
+    let proxy = log.proxy.iter().map(|why| (PROXY.to_owned(), why.clone()));
+    let mut all: Vec<_> = of_run.iter().cloned().chain(proxy).collect();
+    all.sort();
+    all
+}
+
 /// The sources whose parts will be written over or removed.
 fn replaced(logs: &[Ingested]) -> BTreeSet<String> {
     logs.iter()
@@ -471,7 +503,8 @@ fn settle_settings(log: &Ingested, decision: &mut Decision, target: &Target<'_>)
     };
     let Some(row) = known else { return Ok(()) };
     let place = log.log.path.display().to_string();
-    let differs = target.settings.differ_from(&row.entry.settings, &place, target.reclassify)?;
+    let differs =
+        target.settings.differ_from(&row.entry.settings, &place, target.reclassify)? || target.reclassify;
     if differs && let Decision::Skip(Skip::Same(source)) = &*decision {
         *decision = Decision::Write {
             source: source.clone(),

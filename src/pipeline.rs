@@ -90,7 +90,7 @@ impl View {
     }
 
     fn regroups(&self) -> bool {
-        self.patterns.is_some() || self.group_by != GroupBy::Bot
+        self.patterns.is_some() || self.group_by.needs_lines()
     }
 }
 

@@ -34,7 +34,7 @@ pub struct Baseline {
     pub analysis_window_min: u64,
     /// Bots only: the 20 URLs as logged with most 4xx and 5xx answers.
     pub top_waste_urls: Vec<WasteUrl>,
-    /// What an entry of `bots` stands for: `bot`, `user-agent` or `pattern`.
+    /// What an entry of `bots` stands for: `bot`, `user-agent`, `pattern`, `family`, `operator` or `category`.
     #[serde(default)]
     pub group_by: String,
     /// The observed time.
@@ -170,6 +170,10 @@ pub struct Host {
     /// Query parameters in what bots fetched, the 20 with most values.
     #[serde(default)]
     pub parameters: Vec<Parameter>,
+    /// All bots together: the peak of their sum, not the sum of their peaks. `null` by pattern, where a request may
+    /// stand in several rows.
+    #[serde(default)]
+    pub all_bots: Option<AllBots>,
 }
 
 /// A query parameter in what bots fetched: all requests answered 4xx or 5xx, and of the other URLs one in
@@ -184,6 +188,25 @@ pub struct Parameter {
     pub distinct_values: u64,
     /// 1 when everything was looked at; a power of two.
     pub sampled_one_in: u64,
+}
+
+/// All bots of one host together, with the meanings of [`Bot`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AllBots {
+    /// All requests.
+    pub requests: u64,
+    /// By UTC minute, without failed claims.
+    pub rpm: Rpm,
+    /// The busiest second.
+    pub requests_per_second_peak: u64,
+    /// The busiest ten seconds, sliding.
+    pub requests_per_10s_peak: u64,
+    /// The busiest sixty seconds, sliding.
+    pub requests_per_60s_peak: u64,
+    /// Bytes sent.
+    pub bytes_sum: u64,
+    /// Requests by verdict.
+    pub verification: Verdicts,
 }
 
 /// One bot on one host. `requests`, `bytes_sum`, `status`, `latency_ms`, `waste` and the shares hold all requests; `rpm`
@@ -290,6 +313,9 @@ pub struct WasteKey {
 pub struct Spoofed {
     /// How many.
     pub requests: u64,
+    /// Of all requests under this name, 0 to 1.
+    #[serde(default)]
+    pub share: f64,
     /// By UTC minute.
     pub rpm: Rpm,
     /// The busiest second.

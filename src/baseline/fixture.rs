@@ -14,6 +14,9 @@ use crate::tally::table::{
 pub(super) struct Hit {
     pub host: String,
     pub bot: String,
+    /// The bot itself where it is empty.
+    pub family: String,
+    pub operator: String,
     pub category: String,
     pub verdict: Verification,
     pub epoch: i64,
@@ -29,6 +32,8 @@ impl Default for Hit {
         Self {
             host: "(default)".into(),
             bot: "Googlebot".into(),
+            family: String::new(),
+            operator: String::new(),
             category: "search-engine".into(),
             verdict: Verification::NotCheckable,
             epoch: 0,
@@ -47,8 +52,8 @@ impl Hit {
             host: self.host.clone(),
             bot: self.bot.clone(),
             verification: self.verdict,
-            family: self.bot.clone(),
-            operator: String::new(),
+            family: if self.family.is_empty() { self.bot.clone() } else { self.family.clone() },
+            operator: self.operator.clone(),
             category: self.category.clone(),
         }
     }

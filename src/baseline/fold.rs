@@ -7,6 +7,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::rate::count;
+use crate::tally::GroupBy;
 use crate::tally::table::{DayTables, Series};
 
 /// Hosts that stand for themselves.
@@ -19,6 +20,8 @@ pub(super) const DECLARED_REQUESTS: u64 = 10;
 pub(super) const OTHER_HOSTS: &str = "(other-hosts)";
 pub(super) const OTHER_DECLARED: &str = "(other-declared)";
 const DECLARED: &str = "declared";
+/// Bots of whom nobody knows the operator.
+pub(super) const UNKNOWN: &str = "(unknown)";
 
 /// A bot's roll-ups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -105,6 +108,34 @@ fn roll_up(date: i32, series: &Series) -> RollUp<'_> {
 fn past(keep: usize, mut names: Vec<(&str, u64)>) -> HashSet<&str> {
     names.sort_unstable_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
     names.into_iter().skip(keep).map(|(name, _)| name).collect()
+}
+
+impl<'a> RollUp<'a> {
+    /// The name under which a bot's rows stand.
+    pub(super) fn entry(&self, bot: &'a str, is_bot: bool, group_by: GroupBy) -> &'a str {
+        let name = match group_by {
+            GroupBy::Bot | GroupBy::UserAgent | GroupBy::Pattern => return bot,
+            GroupBy::Family => self.family,
+            GroupBy::Operator => self.operator,
+            GroupBy::Category => self.category,
+        };
+        match name {
+            _ if !is_bot => bot,
+            "" => UNKNOWN,
+            name => name,
+        }
+    }
+
+    /// What both have in common; empty where they differ.
+    pub(super) fn shared(&self, other: &Self) -> Self {
+        let same = |a: &'a str, b: &'a str| if a == b { a } else { "" };
+        Self {
+            date: self.date.max(other.date),
+            family: same(self.family, other.family),
+            operator: same(self.operator, other.operator),
+            category: same(self.category, other.category),
+        }
+    }
 }
 
 /// A row's series as an index.

@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::fold::{Names, RollUp, index};
+use crate::tally::GroupBy;
 use crate::tally::distinct::{Distinct, stable_hash};
 use crate::tally::table::{DayTables, MinuteRow, Verification};
 
@@ -97,8 +98,13 @@ impl<'a> Group<'a> {
 }
 
 /// One group for each host and bot, sorted by both. With `all_are_bots` names are User-Agents or patterns, and one in
-/// parentheses is no group of people.
-pub(super) fn gather<'a>(days: &[&'a DayTables], names: &Names<'a>, all_are_bots: bool) -> Vec<Group<'a>> {
+/// parentheses is no group of people. Under a roll-up, bots that share it are one group.
+pub(super) fn gather<'a>(
+    days: &[&'a DayTables],
+    names: &Names<'a>,
+    all_are_bots: bool,
+    group_by: GroupBy,
+) -> Vec<Group<'a>> {
     let mut groups: Vec<Group<'a>> = Vec::new();
     let mut positions: HashMap<(&str, &str), usize> = HashMap::new();
     for day in days {
@@ -107,10 +113,17 @@ pub(super) fn gather<'a>(days: &[&'a DayTables], names: &Names<'a>, all_are_bots
             .iter()
             .map(|series| {
                 let (host, bot) = (names.host(&series.host), names.bot(&series.bot));
-                *positions.entry((host, bot)).or_insert_with(|| {
-                    groups.push(Group::new(host, bot, all_are_bots || series.is_bot(), names.roll_up(bot)));
+                let is_bot = all_are_bots || series.is_bot();
+                let roll_up = names.roll_up(bot);
+                let entry = roll_up.entry(bot, is_bot, group_by);
+                let position = *positions.entry((host, entry)).or_insert_with(|| {
+                    groups.push(Group::new(host, entry, is_bot, roll_up));
                     groups.len() - 1
-                })
+                });
+                if entry != bot {
+                    groups[position].roll_up = groups[position].roll_up.shared(&roll_up);
+                }
+                position
             })
             .collect();
         add(day, &of_series, &mut groups);

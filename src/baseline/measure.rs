@@ -8,8 +8,8 @@ use chrono::SecondsFormat;
 
 use super::coverage::Covered;
 use super::document::{
-    Baseline, Bot, Host, Latency, Log, Network, Overflow, RejectedLine, SCHEMA_VERSION, SampleUserAgent,
-    Spoofed, Totals, UserAgents, Verdicts, WasteKey, WasteUrl, Window,
+    AllBots, Baseline, Bot, Host, Latency, Log, Network, Overflow, RejectedLine, SCHEMA_VERSION,
+    SampleUserAgent, Spoofed, Totals, UserAgents, Verdicts, WasteKey, WasteUrl, Window,
 };
 use super::fold::{DECLARED_NAMES, HOSTS, Names, OTHER_DECLARED, OTHER_HOSTS, limit};
 use super::group::{Group, Waste, gather};
@@ -18,6 +18,7 @@ use super::parameter::{MAX_PARAMETERS, Parameters};
 use super::rate::{Rpm, ratio, second_text, sliding_peaks, summed};
 use super::warning::{Facts, warnings};
 use crate::format::RejectReason;
+use crate::tally::GroupBy;
 use crate::tally::table::{LineCounts, MinuteRow};
 
 /// How many wasted URLs are listed, over all bots and for each.
@@ -29,17 +30,35 @@ const WASTE_KEPT: u64 = 1_000;
 #[must_use]
 pub fn measure(input: &Input<'_>) -> Baseline {
     let names = Names::of(&input.days, true);
-    let groups = gather(&input.days, &names, false);
-    let grouped = input.grouped.as_ref().map(|days| {
+    let groups = gather(&input.days, &names, false, GroupBy::Bot);
+    let by_text = input.grouped.as_ref().map(|days| {
         let mut by_text = Names::of(days, false);
         by_text.take_hosts_of(&names);
-        gather(days, &by_text, true)
+        (days, by_text)
     });
+    let grouped = by_text.as_ref().map(|(days, names)| gather(days, names, true, GroupBy::Bot));
+    let rolled = match &by_text {
+        _ if !input.group_by.is_roll_up() => None,
+        Some((days, names)) => Some(gather(days, names, true, input.group_by)),
+        None => {
+            let mut all = gather(&input.days, &names, false, input.group_by);
+            all.retain(|g| g.is_bot);
+            Some(all)
+        }
+    };
     let covered = covered(input);
-    let bots: Vec<&Group<'_>> = grouped.as_ref().unwrap_or(&groups).iter().filter(|g| g.is_bot).collect();
+    let each: Vec<&Group<'_>> = grouped.as_ref().unwrap_or(&groups).iter().filter(|g| g.is_bot).collect();
+    let bots: Vec<&Group<'_>> = rolled.as_ref().map_or(each.clone(), |rolled| rolled.iter().collect());
     let others = groups.iter().filter(|g| input.include_other && !g.is_bot);
 
     let mut hosts = hosts(&groups, &covered.1);
+    if input.group_by != GroupBy::Pattern {
+        for of_host in each.chunk_by(|a, b| a.host == b.host) {
+            if let Some(host) = hosts.get_mut(of_host[0].host) {
+                host.all_bots = Some(all_bots(of_host, &covered.1));
+            }
+        }
+    }
     let mut listed: Vec<&Group<'_>> = bots.iter().copied().chain(others).collect();
     listed.sort_by_key(|g| (g.host, g.bot));
     for group in listed {
@@ -209,6 +228,7 @@ fn hosts(groups: &[Group<'_>], covered: &Covered) -> BTreeMap<String, Host> {
                 status: status(of_host.iter()),
                 bots: BTreeMap::new(),
                 parameters: Vec::new(),
+                all_bots: None,
             };
             (of_host[0].host.to_owned(), host)
         })
@@ -245,8 +265,26 @@ fn bot(group: &Group<'_>, covered: &Covered) -> Bot {
         },
         waste: waste(group),
         ceiling: serde_json::Map::new(),
-        spoofed: (failed > 0).then(|| spoofed(group, failed, covered)),
+        spoofed: (failed > 0).then(|| spoofed(group, failed, requests, covered)),
         variants: group.variants.iter().map(|(text, n)| ((*text).to_owned(), *n)).collect(),
+    }
+}
+
+fn all_bots(groups: &[&Group<'_>], covered: &Covered) -> AllBots {
+    let genuine: Vec<&MinuteRow> = groups.iter().flat_map(|g| &g.genuine).copied().collect();
+    let [second, ten, sixty] = sliding_peaks(&genuine);
+    AllBots {
+        requests: groups.iter().flat_map(|g| g.minutes()).map(|(_, n)| n).sum(),
+        rpm: rpm(&genuine, covered),
+        requests_per_second_peak: second,
+        requests_per_10s_peak: ten,
+        requests_per_60s_peak: sixty,
+        bytes_sum: bytes(groups.iter().flat_map(|g| g.rows())),
+        verification: Verdicts {
+            verified: groups.iter().map(|g| g.verified).sum(),
+            failed: groups.iter().flat_map(|g| &g.failed).map(|row| row.requests).sum(),
+            not_checkable: groups.iter().map(|g| g.not_checkable).sum(),
+        },
     }
 }
 
@@ -254,10 +292,11 @@ fn rpm(rows: &[&MinuteRow], covered: &Covered) -> Rpm {
     Rpm::of(rows.iter().map(|row| (row.minute, row.requests)).collect(), covered)
 }
 
-fn spoofed(group: &Group<'_>, requests: u64, covered: &Covered) -> Spoofed {
+fn spoofed(group: &Group<'_>, requests: u64, of: u64, covered: &Covered) -> Spoofed {
     let [second, ten, sixty] = sliding_peaks(&group.failed);
     Spoofed {
         requests,
+        share: share(requests, of),
         rpm: rpm(&group.failed, covered),
         requests_per_second_peak: second,
         requests_per_10s_peak: ten,

@@ -17,12 +17,14 @@ mod warning;
 #[cfg(test)]
 mod fixture;
 #[cfg(test)]
+mod roll_up_tests;
+#[cfg(test)]
 mod tests;
 
 pub use coverage::Covered;
 pub use document::{
-    Baseline, Bot, Host, Latency, Log, Network, Overflow, Parameter, RejectedLine, SampleUserAgent, Spoofed,
-    Totals, UserAgents, Verdicts, WasteKey, WasteUrl, Window,
+    AllBots, Baseline, Bot, Host, Latency, Log, Network, Overflow, Parameter, RejectedLine, SampleUserAgent,
+    Spoofed, Totals, UserAgents, Verdicts, WasteKey, WasteUrl, Window,
 };
 pub use input::{Input, InputSource, Matched};
 pub use measure::measure;

@@ -347,7 +347,10 @@ fn the_json_has_the_keys_of_the_contract_in_their_order() {
          first_rejected_lines damage duplicate_of read skipped"
     );
     let host = &json["hosts"]["(default)"];
-    assert_eq!(keys(host), "requests rpm status bots parameters");
+    assert_eq!(keys(host), "requests rpm status bots parameters all_bots");
+    assert!(
+        keys(&host["all_bots"]).starts_with("requests rpm requests_per_second_peak requests_per_10s_peak")
+    );
     let bot = &host["bots"]["A"];
     assert_eq!(
         keys(bot),
@@ -400,6 +403,7 @@ fn any_hit() -> impl Strategy<Value = Hit> {
             url: format!("/{}?q={url}", url / 2),
             user_agent: format!("{}/{url}", bot.0),
             latency_ms: (url > 1).then_some(u64::from(url)),
+            ..Hit::default()
         },
     )
 }

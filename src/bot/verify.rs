@@ -9,6 +9,7 @@
 mod guard;
 mod ranges;
 mod reverse_dns;
+mod why;
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -32,6 +33,8 @@ pub struct Verifier {
     files: Vec<RangeFile>,
     unused: Vec<String>,
     names: ReverseNames,
+    /// By [`BotId`]: whether the addresses of its claims are to be looked up; empty where nobody asked.
+    to_look_up: Vec<bool>,
     /// By [`BotId`]; empty where nothing was loaded.
     checks: Vec<Option<Check>>,
 }
@@ -127,6 +130,18 @@ impl Verifier {
                 .collect();
         }
         (!check.files.is_empty() || !check.suffixes.is_empty()).then_some(check)
+    }
+
+    /// Lets [`Verifier::is_to_look_up`] name the bots that a reverse name can prove.
+    pub fn collect_unverified(&mut self, catalogue: &Catalogue) {
+        let by_name = |m: &Method| matches!(m, Method::ReverseDns(_) | Method::ReverseDnsOnly(_));
+        self.to_look_up = catalogue.bots().iter().map(|bot| bot.methods.iter().any(by_name)).collect();
+    }
+
+    /// Whether somebody wants to know the addresses behind this claim.
+    #[must_use]
+    pub fn is_to_look_up(&self, who: &Who) -> bool {
+        matches!(who, Who::Known(id) if self.to_look_up.get(id.index()).is_some_and(|wanted| *wanted))
     }
 
     fn check(&self, who: &Who) -> Option<&Check> {

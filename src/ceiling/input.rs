@@ -149,9 +149,13 @@ impl Input {
         self.bots.keys().map(String::as_str)
     }
 
-    /// The rows that speak for a bot: verified ones, and those that could not be checked unless its ranges are fresh.
+    /// The rows that speak for a bot: verified ones, and those that could not be checked unless its ranges are fresh. Where
+    /// no claim of it was checked at all, fresh ranges say nothing: its logs hold a proxy's addresses or names.
     pub(super) fn own_rows(&self, bot: &str) -> Cow<'_, Series> {
-        let fresh = self.ranges.get(bot) == Some(&RangeState::Fresh);
+        let was_checked =
+            |v: &Verification| self.bots.get(bot).is_some_and(|rows| rows.contains_key(v.name()));
+        let fresh = self.ranges.get(bot) == Some(&RangeState::Fresh)
+            && [Verification::Verified, Verification::Failed].iter().any(was_checked);
         let kept = if fresh {
             &[Verification::Verified][..]
         } else {

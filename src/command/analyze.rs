@@ -3,6 +3,7 @@
 mod ceilings;
 mod inputs;
 mod progress;
+mod verification;
 mod view;
 
 use std::collections::BTreeMap;
@@ -46,7 +47,10 @@ const MAX_THREADS: usize = 256;
 /// # Errors
 /// Usage errors, a signal, and files that cannot be written. What it met on the way is printed and in the status.
 pub fn run(arguments: &AnalyzeArguments, stop: &Arc<AtomicUsize>) -> Result<ExitStatus, Error> {
-    let reading = Reading::new(&arguments.reading)?;
+    let mut reading = Reading::new(&arguments.reading)?;
+    if arguments.unverified_ips.is_some() {
+        reading.verifier.collect_unverified(reading.matcher.catalogue());
+    }
     if arguments.threads.is_some_and(|n| !(1..=MAX_THREADS).contains(&n)) {
         return Err(
             Error::usage("--threads", "is out of range").cause(format_args!("expected 1 to {MAX_THREADS}"))
@@ -143,9 +147,15 @@ impl Analyze<'_> {
         } else {
             self.recommend(&logs, status == ExitStatus::Partial)?
         };
-        let ceilings = manifest.as_ref().map(ceilings::shown).unwrap_or_default();
+        let ceilings =
+            manifest.as_ref().map(|m| ceilings::shown(m, ceilings::by_bot(&baseline))).unwrap_or_default();
         ceilings::fill_in(&mut baseline, manifest.as_ref());
-        let written = self.write(&baseline, manifest.as_ref())?;
+        let mut written = self.write(&baseline, manifest.as_ref())?;
+        if let Some(path) = &self.arguments.unverified_ips {
+            let counted: Vec<&Ingested> = logs.iter().filter(|l| l.duplicate_of().is_none()).collect();
+            verification::write_unverified(path, &counted)?;
+            written.push(path.clone());
+        }
         self.record_run(&logs, status)?;
         self.say(&baseline, ceilings, &written)?;
         Ok(status)
@@ -252,7 +262,11 @@ impl Analyze<'_> {
         };
         let settings = self.settings();
         // What shapes the baseline below the grain of the history needs the lines; so does a log that goes on growing.
-        let recalls = view.is_none() && self.view.last_seconds.is_none() && !self.arguments.live;
+        let recalls = view.is_none()
+            && self.view.last_seconds.is_none()
+            && !self.arguments.live
+            && !self.arguments.reclassify
+            && self.arguments.unverified_ips.is_none();
         let known = history.filter(|_| recalls).map(|(history, seen)| ingest::Known {
             history,
             seen,
@@ -278,7 +292,7 @@ impl Analyze<'_> {
             known,
             pruned: &pruned,
             settings: self.settings(),
-            recorded: vec![("version".to_owned(), env!("CARGO_PKG_VERSION").to_owned())],
+            recorded: self.reading.recorded(),
             reclassify: self.arguments.reclassify,
             clock: self.reading.parser.layout.as_ref().map(|layout| layout.clock()),
         });

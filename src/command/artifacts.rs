@@ -31,7 +31,7 @@ pub fn run(arguments: &ArtifactsArguments, stop: &Arc<AtomicUsize>) -> Result<Ex
         ArtifactsAction::Verify => verify_all(&place),
         ArtifactsAction::Prune { dry_run, retention_days, weekly_months } => {
             let Some(_lock) = place.lock(stop)? else { return Ok(ExitStatus::Success) };
-            let retention = Retention { days: retention_days, weekly_months };
+            let retention = place.file.artifacts.retention(retention_days, weekly_months);
             prune_all(&place, retention, dry_run)
         }
     }

@@ -4,6 +4,7 @@
 
 pub mod analyze;
 pub mod artifacts;
+pub mod bots;
 pub mod ceilings;
 pub mod console;
 pub mod history;
@@ -28,6 +29,7 @@ pub fn run(cli: Cli, stop: &Arc<AtomicUsize>) -> Result<ExitStatus, Error> {
     match cli.command {
         Command::Analyze(arguments) => analyze::run(&arguments, stop),
         Command::Artifacts(arguments) => artifacts::run(&arguments, stop),
+        Command::Bots(arguments) => bots::run(&arguments),
         Command::History(arguments) => history::run(&arguments, stop),
         Command::Normalize(arguments) => normalize::run(&arguments, stop),
         Command::Recommend(arguments) => recommend::run(&arguments, stop),

@@ -77,6 +77,17 @@ impl Reading {
         })
     }
 
+    /// What is recorded beside the settings: contents that may change without stopping a nightly run.
+    pub(super) fn recorded(&self) -> Vec<(String, String)> {
+        let ranges = self.verifier.files().iter().map(|file| {
+            let created = file.created().and_then(|at| DateTime::from_timestamp(at, 0));
+            let created =
+                created.map_or_else(|| "-".to_owned(), |at| at.format("%Y-%m-%dT%H:%M:%SZ").to_string());
+            ("range-file".to_owned(), format!("{} {:016x} {created}", file.name(), file.hash()))
+        });
+        std::iter::once(("version".to_owned(), env!("CARGO_PKG_VERSION").to_owned())).chain(ranges).collect()
+    }
+
     /// Finds the logs.
     ///
     /// # Errors

@@ -23,6 +23,8 @@ pub mod source_row;
 pub mod write;
 
 #[cfg(test)]
+mod pruning_tests;
+#[cfg(test)]
 mod tests;
 #[cfg(test)]
 mod upkeep_tests;

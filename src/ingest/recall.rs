@@ -2,7 +2,7 @@
 //!
 //! Example: of a folder with a year of rotated logs, a nightly run opens the two that are new.
 
-use super::{Ingested, Known};
+use super::{Ingested, Known, PROXY};
 use crate::error::Error;
 use crate::format::{Flags, Format};
 use crate::history::known::{Decision, Proof, Skip};
@@ -49,6 +49,9 @@ pub(super) fn recall(log: &LogFile, stamp: FileStamp, known: &Known<'_>) -> Resu
         matched,
         bot_records,
         first_match: Vec::new(),
+        every_match: Vec::new(),
+        proxy: row.entry.recorded.iter().find(|(name, _)| name == PROXY).map(|(_, why)| why.clone()),
+        unverified: Default::default(),
         damage: None,
         trailing_garbage: seen.trailing_garbage,
         overflow: row.entry.overflow.clone(),

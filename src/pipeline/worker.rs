@@ -14,6 +14,7 @@ use crate::bot::{Who, names};
 use crate::format::escape::{printable, unescape};
 use crate::format::{Directive, Flags, Line, Parser, Record, client, request};
 use crate::tally::GroupBy;
+use crate::tally::claims::ClaimTally;
 use crate::tally::distinct::stable_hash;
 use crate::tally::fold::Tally;
 use crate::tally::hit::{Asker, Hit};
@@ -43,7 +44,10 @@ struct UserAgent {
     hash: Option<u64>,
     /// Names under which the view counts it.
     grouped: Box<[u32]>,
-    first_match: Option<u32>,
+    /// Patterns that it matches, ascending.
+    matches: Box<[u32]>,
+    /// A reverse name could prove the claim, and somebody wants to know the addresses.
+    to_look_up: bool,
 }
 
 impl Accumulator {
@@ -148,14 +152,20 @@ fn hit(
     let is_counted_bot = in_window && counts_as_bot;
     if is_counted_bot {
         accumulator.lines.bot_records += 1;
-        if let Some(first) = user_agent.first_match {
-            accumulator.lines.first_match[first as usize] += 1;
+        if let Some(first) = user_agent.matches.first() {
+            accumulator.lines.first_match[*first as usize] += 1;
+            for pattern in &user_agent.matches {
+                accumulator.lines.every_match[*pattern as usize] += 1;
+            }
         }
     }
     if record.flags.contains(Flags::FUTURE) || record.flags.contains(Flags::ANCIENT) {
         return;
     }
     let verification = verdict(pipeline, verdicts, record, user_agent);
+    if user_agent.checked.is_some() || user_agent.to_look_up {
+        claim(pipeline, &mut accumulator.lines.claims, record, user_agent, verification);
+    }
     let target = request::target(record.request);
     let hit = Hit {
         host: record.host,
@@ -192,6 +202,25 @@ fn hit(
             asker.who = *who;
             grouped.add(&hit, &asker);
         }
+    }
+}
+
+/// Counts a claim that could be checked, or that a reverse name could prove.
+fn claim(
+    pipeline: &Pipeline<'_>,
+    claims: &mut ClaimTally,
+    record: &Record<'_>,
+    user_agent: &UserAgent,
+    verification: Verification,
+) {
+    if verification == Verification::Verified {
+        claims.checked(None, verification);
+        return;
+    }
+    let client = client_address(pipeline, record);
+    claims.checked(client, verification);
+    if let (true, Some(client)) = (user_agent.to_look_up, client) {
+        claims.unverified(client, user_agent.who, 1);
     }
 }
 
@@ -244,7 +273,7 @@ fn resolve(pipeline: &Pipeline<'_>, raw: Option<&[u8]>) -> UserAgent {
         _ => 0,
     };
     let is_bot = who.is_bot();
-    let (mut grouped, mut first_match) = (Vec::new(), None);
+    let (mut grouped, mut matched) = (Vec::new(), Vec::new());
     if let Some(view) = pipeline.view
         && view.regroups()
     {
@@ -254,7 +283,7 @@ fn resolve(pipeline: &Pipeline<'_>, raw: Option<&[u8]>) -> UserAgent {
             Some(patterns) if text.is_some() => patterns.matches(empty),
             _ => Vec::new(),
         };
-        first_match = matches.first().and_then(|m| u32::try_from(*m).ok());
+        matched.extend(matches.iter().filter_map(|m| u32::try_from(*m).ok()));
         let counts = if view.patterns.is_some() { !matches.is_empty() } else { is_bot };
         if counts {
             match view.group_by {
@@ -267,8 +296,8 @@ fn resolve(pipeline: &Pipeline<'_>, raw: Option<&[u8]>) -> UserAgent {
                 GroupBy::UserAgent => {
                     grouped.push(pipeline.names.number(&printable(empty)));
                 }
-                GroupBy::Bot if is_bot => grouped.push(number),
-                GroupBy::Bot => {
+                _ if is_bot => grouped.push(number),
+                _ => {
                     let token = view.patterns.as_ref().and_then(|p| p.product_token_around(empty));
                     grouped.push(pipeline.names.number(token.as_deref().unwrap_or("(no-token)")));
                 }
@@ -283,8 +312,9 @@ fn resolve(pipeline: &Pipeline<'_>, raw: Option<&[u8]>) -> UserAgent {
         is_bot,
         variant,
         hash: text.map(stable_hash),
+        to_look_up: pipeline.verifier.is_to_look_up(&who),
         checked: pipeline.verifier.can_check(&who).then_some(who),
         grouped: grouped.into(),
-        first_match,
+        matches: matched.into(),
     }
 }

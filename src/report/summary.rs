@@ -17,6 +17,10 @@ const BOTS_LISTED: usize = 20;
 const HOSTS_LISTED: usize = 10;
 /// Inputs of one kind that are listed.
 const INPUTS_LISTED: usize = 10;
+/// Spoofed bots of a host that are listed.
+const SPOOFED_LISTED: usize = 5;
+/// Networks of each that are listed.
+const NETWORKS_LISTED: usize = 3;
 /// Wasted URLs that are listed.
 const URLS_LISTED: usize = 10;
 /// Most characters of a bot's name and of a host's.
@@ -95,9 +99,10 @@ impl Summary<'_> {
             if host.bots.is_empty() {
                 line(out, "        no bot");
             } else {
-                line(out, &bot_table(host, ceilings, width));
+                line(out, &bot_table(host, ceilings, width, row_name(&self.baseline.group_by)));
             }
             more(out, host.bots.len(), BOTS_LISTED, "bots");
+            spoofed(out, width, host);
         }
         more(out, hosts.len(), HOSTS_LISTED, "hosts");
     }
@@ -246,11 +251,52 @@ fn host_text(name: &str, host: &Host, ceiling: Option<&Ceiling>) -> String {
     text
 }
 
-fn bot_table(host: &Host, ceilings: &HostCeilings, width: usize) -> String {
+/// Who was claimed from elsewhere, the most requests first, and from which networks.
+fn spoofed(out: &mut String, width: usize, host: &Host) {
+    let mut all: Vec<_> =
+        host.bots.iter().filter_map(|(name, b)| Some((name, b, b.spoofed.as_ref()?))).collect();
+    all.sort_by(|a, b| b.2.requests.cmp(&a.2.requests).then(a.0.cmp(b.0)));
+    for (name, bot, spoofed) in all.iter().take(SPOOFED_LISTED) {
+        let mut networks: Vec<String> = spoofed
+            .failing_prefixes
+            .iter()
+            .take(NETWORKS_LISTED)
+            .map(|n| format!("{} {}", Escaped(&n.prefix), number(n.requests)))
+            .collect();
+        if spoofed.failing_prefixes.len() > networks.len() {
+            networks.push("...".to_owned());
+        }
+        let text = format!(
+            "{}: {} of {} ({:.1} %) are not from its addresses, peak {} RPM: {}",
+            Escaped(name).shortened(NAME_WIDTH),
+            number(spoofed.requests),
+            counted(bot.requests, "request"),
+            spoofed.share * 100.0,
+            number(spoofed.rpm.peak),
+            networks.join(", ")
+        );
+        wrapped(out, width, "Spoofed ", &text);
+    }
+    more(out, all.len(), SPOOFED_LISTED, "spoofed bots");
+}
+
+/// What a row of the bot table is.
+fn row_name(group_by: &str) -> &'static str {
+    match group_by {
+        "user-agent" => "User-Agent",
+        "pattern" => "Pattern",
+        "family" => "Family",
+        "operator" => "Operator",
+        "category" => "Category",
+        _ => "Bot",
+    }
+}
+
+fn bot_table(host: &Host, ceilings: &HostCeilings, width: usize, what: &str) -> String {
     let mut bots: Vec<(&String, &Bot)> = host.bots.iter().collect();
     bots.sort_by(|a, b| b.1.requests.cmp(&a.1.requests).then(a.0.cmp(b.0)));
     let with_ceilings = bots.iter().any(|(name, _)| ceilings.bots.contains_key(*name));
-    let mut header = vec!["Bot", "Requests", "Peak RPM", "p95 RPM", "429s", "Wasted"];
+    let mut header = vec![what, "Requests", "Peak RPM", "p95 RPM", "429s", "Wasted"];
     if with_ceilings {
         header.extend(["Ceiling", "Bound by", "Conf."]);
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::format::{Entry, Flags, Format, Line, RejectReason};
+use crate::tally::claims::ClaimTally;
 use crate::tally::table::LineCounts;
 
 /// Rejected lines that are remembered by number.
@@ -33,6 +34,10 @@ pub struct LineTally {
     pub bot_records: u64,
     /// Records by the first pattern that they match.
     pub first_match: Vec<u64>,
+    /// Records by every pattern that they match.
+    pub every_match: Vec<u64>,
+    /// Claims that could be checked.
+    pub claims: ClaimTally,
 }
 
 /// Lines of one source, put together.
@@ -54,13 +59,15 @@ pub struct FinishedLines {
     pub bot_records: u64,
     /// Records by the first pattern that they match.
     pub first_match: Vec<u64>,
+    /// Records by every pattern that they match.
+    pub every_match: Vec<u64>,
 }
 
 impl LineTally {
     /// An empty tally for so many patterns.
     #[must_use]
     pub fn new(patterns: usize) -> Self {
-        Self { first_match: vec![0; patterns], ..Self::default() }
+        Self { first_match: vec![0; patterns], every_match: vec![0; patterns], ..Self::default() }
     }
 
     /// Begins block number `block` of the source.
@@ -145,12 +152,17 @@ impl LineTally {
         };
         self.filtered += other.filtered;
         self.bot_records += other.bot_records;
-        if self.first_match.len() < other.first_match.len() {
-            self.first_match.resize(other.first_match.len(), 0);
+        for (mine, others) in
+            [(&mut self.first_match, other.first_match), (&mut self.every_match, other.every_match)]
+        {
+            if mine.len() < others.len() {
+                mine.resize(others.len(), 0);
+            }
+            for (a, b) in mine.iter_mut().zip(others) {
+                *a += b;
+            }
         }
-        for (a, b) in self.first_match.iter_mut().zip(other.first_match) {
-            *a += b;
-        }
+        self.claims.merge(other.claims);
     }
 
     /// Puts the blocks in order and numbers the lines.
@@ -192,6 +204,7 @@ impl LineTally {
             first_date: self.first_dated.map(|(_, date)| date),
             bot_records: self.bot_records,
             first_match: self.first_match,
+            every_match: self.every_match,
         }
     }
 }

@@ -8,8 +8,10 @@ pub mod waste;
 pub mod queries;
 pub mod parameters;
 pub mod matched;
+pub mod claims;
 pub mod lines;
 pub mod fold;
+mod unchecked;
 pub mod finish;
 
 /// What one entry of the bot table stands for.
@@ -22,6 +24,12 @@ pub enum GroupBy {
     UserAgent,
     /// A line of the pattern file; a request counts for every pattern that it matches.
     Pattern,
+    /// Bots of one crawler together.
+    Family,
+    /// Bots of one operator together.
+    Operator,
+    /// Bots of one purpose together.
+    Category,
 }
 
 impl GroupBy {
@@ -32,6 +40,21 @@ impl GroupBy {
             Self::Bot => "bot",
             Self::UserAgent => "user-agent",
             Self::Pattern => "pattern",
+            Self::Family => "family",
+            Self::Operator => "operator",
+            Self::Category => "category",
         }
+    }
+
+    /// Whether it is a sum of rows by bot.
+    #[must_use]
+    pub fn is_roll_up(self) -> bool {
+        matches!(self, Self::Family | Self::Operator | Self::Category)
+    }
+
+    /// Whether rows by bot do not hold it, so that the lines have to be counted for it.
+    #[must_use]
+    pub fn needs_lines(self) -> bool {
+        matches!(self, Self::UserAgent | Self::Pattern)
     }
 }

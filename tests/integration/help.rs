@@ -14,5 +14,7 @@ fn help_says_what_there_is() {
     insta::assert_snapshot!("help_analyze", help(&["analyze", "--help"]));
     insta::assert_snapshot!("help_normalize", help(&["normalize", "--help"]));
     insta::assert_snapshot!("help_parse", help(&["parse", "--help"]));
+    insta::assert_snapshot!("help_bots", help(&["bots", "--help"]));
+    insta::assert_snapshot!("help_bots_test", help(&["bots", "test", "--help"]));
     assert!(help(&["--version"]).starts_with("crawl-baseline "));
 }

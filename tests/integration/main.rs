@@ -3,6 +3,7 @@
 #![allow(missing_docs, reason = "test names are sentences")]
 
 mod analyze;
+mod bots;
 mod case;
 mod command;
 mod formats;
@@ -16,6 +17,7 @@ mod lock;
 mod properties;
 mod nights;
 mod normalize;
+mod older_history;
 #[path = "../../benches/generate/samples.rs"]
 mod samples;
 mod seed_script;

@@ -11,6 +11,7 @@ use ipnet::IpNet;
 use serde_json::Value;
 
 use crate::error::Error;
+use crate::tally::distinct::stable_hash;
 
 /// The shortest prefixes that are believed: nobody's crawler owns more.
 const SHORTEST_V4: u8 = 8;
@@ -90,6 +91,7 @@ pub struct RangeFile {
     name: String,
     operators: Vec<String>,
     created: Option<i64>,
+    hash: u64,
     ranges: Ranges,
 }
 
@@ -126,7 +128,13 @@ impl RangeFile {
                 .hint("so large a range would verify anybody; fetch the file again from its operator"));
             }
         }
-        Ok(Self { name: name.to_owned(), operators: Vec::new(), created, ranges: Ranges::of(&nets) })
+        Ok(Self {
+            name: name.to_owned(),
+            operators: Vec::new(),
+            created,
+            hash: stable_hash(bytes),
+            ranges: Ranges::of(&nets),
+        })
     }
 
     /// The name of the file, without its folder.
@@ -151,6 +159,12 @@ impl RangeFile {
     #[must_use]
     pub fn created(&self) -> Option<i64> {
         self.created
+    }
+
+    /// A hash of its bytes, the same on every machine.
+    #[must_use]
+    pub fn hash(&self) -> u64 {
+        self.hash
     }
 
     /// The UTC day of [`RangeFile::created`], in days since 1970-01-01.

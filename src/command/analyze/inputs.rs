@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::Read;
 
 use super::super::ceilings::GENERATOR;
-use super::Analyze;
+use super::{Analyze, verification};
 use crate::baseline::{Input, InputSource, Matched, Warning};
 use crate::error::Error;
 use crate::format::escape::{printable, unescape};
@@ -14,7 +14,6 @@ use crate::history::known::{Decision, Skip};
 use crate::ingest::{Ingested, Urls};
 use crate::source::discover::Discovery;
 use crate::source::stream::Stream;
-use crate::tally::GroupBy;
 use crate::tally::matched::MatchedTally;
 
 /// Logs with fewer lines are not judged by their share of rejects.
@@ -95,6 +94,9 @@ impl Remarks {
     }
 }
 
+/// Unused patterns that are named.
+const PATTERNS_NAMED: usize = 20;
+
 /// Puts the baseline's input together.
 pub(super) fn baseline_input<'a>(
     analyze: &Analyze<'_>,
@@ -108,7 +110,8 @@ pub(super) fn baseline_input<'a>(
     for log in &counted {
         matched.merge(&log.matched);
     }
-    let regrouped = analyze.view.patterns.is_some() || analyze.view.group_by != GroupBy::Bot;
+    warnings.extend(verification::warnings(&analyze.reading.verifier, &counted));
+    let regrouped = analyze.view.patterns.is_some() || analyze.view.group_by.needs_lines();
     let bot_records: u64 = counted.iter().map(|l| l.bot_records).sum();
     let first_match_requests = analyze.view.patterns.as_ref().map(|patterns| {
         let mut by_pattern: BTreeMap<String, u64> = BTreeMap::new();
@@ -183,21 +186,23 @@ fn input_source(log: &Ingested, logs: &[Ingested]) -> InputSource {
 /// Patterns that matched nothing are often misspelt.
 fn unused_patterns(analyze: &Analyze<'_>, counted: &[&Ingested]) -> Option<Warning> {
     let patterns = analyze.view.patterns.as_ref()?;
-    let used = |text: &str| {
-        counted.iter().flat_map(|l| l.grouped.iter().flatten()).flat_map(|d| &d.series).any(|s| s.bot == text)
+    let used = |index: usize| counted.iter().any(|l| l.every_match.get(index).is_some_and(|n| *n > 0));
+    let unused: Vec<String> = (0..patterns.count())
+        .filter(|index| !used(*index))
+        .map(|index| format!("{} (line {})", patterns.texts()[index], patterns.line(index)))
+        .collect();
+    let more = match unused.len().checked_sub(PATTERNS_NAMED) {
+        Some(n @ 1..) => format!("  and {n} more"),
+        _ => String::new(),
     };
-    if analyze.view.group_by != GroupBy::Pattern {
-        return None;
-    }
-    let unused: Vec<&str> = patterns.texts().iter().map(String::as_str).filter(|t| !used(t)).collect();
     (!unused.is_empty()).then(|| {
         Warning::new(
             "unused_patterns",
             format!(
-                "{} of {} patterns matched nothing: {}",
+                "{} of {} patterns matched nothing: {}{more}",
                 unused.len(),
                 patterns.count(),
-                unused.join("  ")
+                unused[..unused.len().min(PATTERNS_NAMED)].join("  ")
             ),
             "patterns are searched case-sensitively; (?i) in front ignores case",
         )

@@ -36,6 +36,9 @@ pub(super) fn of(arguments: &AnalyzeArguments, reading: &Reading) -> Result<Want
         cli::GroupBy::Bot => GroupBy::Bot,
         cli::GroupBy::UserAgent => GroupBy::UserAgent,
         cli::GroupBy::Pattern => GroupBy::Pattern,
+        cli::GroupBy::Family => GroupBy::Family,
+        cli::GroupBy::Operator => GroupBy::Operator,
+        cli::GroupBy::Category => GroupBy::Category,
     };
     if group_by == GroupBy::Pattern && patterns.is_none() {
         return Err(Error::usage("--group-by pattern", "needs patterns").hint("add --ua-regex-file FILE"));
@@ -65,7 +68,7 @@ impl Wanted {
     pub(super) fn view(&self, since: Option<i64>) -> Option<View> {
         let since = since.or(self.since);
         let plain = since.is_none() && self.until.is_none() && self.patterns.is_none();
-        (!plain || self.group_by != GroupBy::Bot).then(|| View {
+        (!plain || self.group_by.needs_lines()).then(|| View {
             since,
             until: self.until,
             patterns: self.patterns.clone(),

@@ -27,7 +27,7 @@ fn bot(requests: u64, peak: u64, status: &[(&str, u64)], waste_share: f64) -> Bo
 fn host(requests: u64, bots: Vec<(&str, Bot)>) -> Host {
     let rpm = crate::baseline::Rpm { peak: 120, p95_active: Some(80), ..Default::default() };
     let bots = bots.into_iter().map(|(name, bot)| (name.to_owned(), bot)).collect();
-    Host { requests, rpm, status: BTreeMap::new(), bots, parameters: Vec::new() }
+    Host { requests, rpm, status: BTreeMap::new(), bots, parameters: Vec::new(), all_bots: None }
 }
 
 fn log(path: &str, records: u64) -> Log {
@@ -73,11 +73,12 @@ fn busy() -> Baseline {
     ];
     let spoofed = Spoofed {
         requests: 3,
+        share: 0.000_375,
         rpm: crate::baseline::Rpm::default(),
         requests_per_second_peak: 1,
         requests_per_10s_peak: 1,
         requests_per_60s_peak: 1,
-        failing_prefixes: vec![],
+        failing_prefixes: vec![crate::baseline::Network { prefix: "203.0.113.0/24".into(), requests: 3 }],
     };
     let google = Bot { spoofed: Some(spoofed), ..bot(8_000, 67, &[("200", 7_000), ("429", 1_000)], 0.125) };
     b.hosts.insert(
