@@ -203,6 +203,10 @@ pub struct AnalyzeArguments {
     #[arg(long, value_name = "CATEGORY", help_heading = "Ceilings")]
     pub enforce: Vec<String>,
 
+    /// Hosts without an entry get the defaults of older crawler configurations: 5 connections, 200 ms, which is 300 RPM
+    #[arg(long, help_heading = "Ceilings")]
+    pub seed_defaults: bool,
+
     /// Worker threads [default: one per processor]
     #[arg(long, value_name = "N", help_heading = "Running")]
     pub threads: Option<usize>,
@@ -270,6 +274,10 @@ pub struct RecommendArguments {
     /// Apply ceilings to bots of this category too, as search-engine
     #[arg(long, value_name = "CATEGORY")]
     pub enforce: Vec<String>,
+
+    /// Hosts without an entry get the defaults of older crawler configurations: 5 connections, 200 ms, which is 300 RPM
+    #[arg(long)]
+    pub seed_defaults: bool,
 }
 
 /// `history`

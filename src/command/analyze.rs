@@ -159,6 +159,7 @@ impl Analyze<'_> {
             verifier: &self.reading.verifier,
             now: self.now(),
             enforce: &self.arguments.enforce,
+            seed_defaults: self.arguments.seed_defaults,
             output: &self.output,
             partial,
         };

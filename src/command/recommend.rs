@@ -12,6 +12,7 @@ use crate::artifact::Artifact;
 use crate::bot::Catalogue;
 use crate::bot::verify::Verifier;
 use crate::cli::{ManifestFormat, RecommendArguments};
+use crate::config;
 use crate::error::Error;
 use crate::exit::ExitStatus;
 use crate::history::read::History;
@@ -21,6 +22,7 @@ use crate::history::read::History;
 /// # Errors
 /// Usage errors, a history that cannot be read, and files that cannot be written.
 pub fn run(arguments: &RecommendArguments, stop: &Arc<AtomicUsize>) -> Result<ExitStatus, Error> {
+    config::check_categories("--enforce", &arguments.enforce)?;
     let place = Place::new(&arguments.place)?;
     let paths = &place.file.paths;
     let catalogue = match arguments.catalogue.as_ref().or(paths.catalogue.as_ref()) {
@@ -43,6 +45,7 @@ pub fn run(arguments: &RecommendArguments, stop: &Arc<AtomicUsize>) -> Result<Ex
         verifier: &verifier,
         now: place.now,
         enforce: &arguments.enforce,
+        seed_defaults: arguments.seed_defaults,
         output: &place.output,
         partial,
     };

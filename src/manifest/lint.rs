@@ -50,7 +50,8 @@ pub fn lint(manifest: &Manifest) -> Vec<Finding> {
             let place = format!("{place}.bots.{}", printable(bot));
             let mut report = Report { place: &place, findings: &mut findings };
             entry_findings(&mut report, manifest, &limits, own, Some(entry));
-            if is_headless(bot) {
+            // One that nobody is to apply takes no connection anywhere.
+            if is_headless(bot) && own.apply {
                 report.note(
                     "headless_memory",
                     "a headless browser needs 5 to 10 times the memory of a plain fetcher for each connection".into(),
@@ -218,7 +219,7 @@ fn measured(report: &mut Report<'_>, limits: &Limits, entry: &Entry, host: &Entr
     let rpm = entry.max_requests_per_minute;
     if rate.bound_by == "demand_headroom"
         && rpm >= 20
-        && !entry.pinned.contains_key("max_requests_per_minute")
+        && !is_moved_by_a_pin(entry, host)
         && let Some(want) = rate.inputs.want
         && !(80 * rpm..=90 * rpm).contains(&(100 * want))
     {
@@ -246,6 +247,15 @@ fn measured(report: &mut Report<'_>, limits: &Limits, entry: &Entry, host: &Entr
             "let `crawl-baseline recommend` write the manifest anew",
         );
     }
+}
+
+/// The ceiling is pinned, or a pin of the host or of one of its bots changed it.
+fn is_moved_by_a_pin(entry: &Entry, host: &Entry) -> bool {
+    let is_pinned = |entry: &Entry| entry.pinned.contains_key("max_requests_per_minute");
+    let found = entry.evidence.as_ref().map(|e| e.max_requests_per_minute.value);
+    is_pinned(entry)
+        || (found != Some(entry.max_requests_per_minute)
+            && (is_pinned(host) || (std::ptr::eq(entry, host) && host.bots.values().any(is_pinned))))
 }
 
 fn below_host(report: &mut Report<'_>, entry: &Entry, host: &Entry) {

@@ -192,6 +192,9 @@ fn a_headless_browser_is_noted() {
     let findings = lint(&manifest);
     assert_eq!(findings.len(), 1);
     assert_eq!((findings[0].code, findings[0].severity), ("headless_memory", Severity::Note));
+    let host = manifest.domain_overrides.get_mut("www.example.com").unwrap();
+    host.bots.get_mut("Headless Chrome").unwrap().apply = false;
+    assert_eq!(lint(&manifest), []);
 }
 
 #[test]
