@@ -143,7 +143,7 @@ impl Analyze<'_> {
         } else {
             self.recommend(&logs, status == ExitStatus::Partial)?
         };
-        let ceilings = manifest.as_ref().map(ceilings::shown).unwrap_or_default();
+        let ceilings = manifest.as_ref().map(HostCeilings::of).unwrap_or_default();
         ceilings::fill_in(&mut baseline, manifest.as_ref());
         let written = self.write(&baseline, manifest.as_ref())?;
         self.record_run(&logs, status)?;
@@ -415,6 +415,6 @@ fn newest_of(log: &Ingested) -> Option<i64> {
 }
 
 /// Columns of the terminal, 100 where that is unknown.
-fn width() -> u16 {
+pub(super) fn width() -> u16 {
     std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok()).filter(|c| *c >= 60).unwrap_or(100)
 }

@@ -207,7 +207,7 @@ pub fn keep(history: &History, manifest: &Manifest) -> Result<(), Error> {
 }
 
 /// The grade as the manifest writes it.
-pub(super) fn grade(grade: manifest::Grade) -> String {
+fn grade(grade: manifest::Grade) -> String {
     serde_json::json!(grade).as_str().map(str::to_owned).unwrap_or_default()
 }
 

@@ -62,7 +62,8 @@ pub fn run(arguments: &RecommendArguments, stop: &Arc<AtomicUsize>) -> Result<Ex
     let path = dated.write(kind, |out| Ok(out.write_all(text.as_bytes())?))?;
     let checksums = dated.write_checksums()?;
     let newest = place.output.publish(&path)?;
-    let mut said = String::from("Written\n");
+    let mut said = crate::report::recommended(&manifest, super::analyze::width());
+    said.push_str("\nWritten\n");
     for path in [&path, &checksums, &newest] {
         said.push_str(&format!("  {}\n", crate::report::Escaped(&path.display().to_string())));
     }

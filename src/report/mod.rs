@@ -3,8 +3,12 @@
 //! Log text is hostile: everything that comes from a log passes through [`Escaped`] on its way to a terminal.
 //! Example of what it gives: `Lines  10,000 = 0 blank + 0 directive + 0 filtered + 9,999 records + 1 rejects`.
 
+mod advice;
 mod escaped;
+mod recommended;
 mod summary;
 
+pub use advice::{Ceiling, HostCeilings};
 pub use escaped::Escaped;
-pub use summary::{Ceiling, HostCeilings, Summary};
+pub use recommended::recommended;
+pub use summary::Summary;

@@ -1,30 +1,10 @@
 //! The manifest's numbers where a person looks for them.
 
-use std::collections::BTreeMap;
-
 use serde_json::{Map, Value, json};
 
-use super::super::ceilings::{bound_by, grade};
+use super::super::ceilings::bound_by;
 use crate::baseline::Baseline;
-use crate::manifest::{Entry, Manifest};
-use crate::report::{Ceiling, HostCeilings};
-
-/// What the summary shows of the manifest.
-pub(super) fn shown(manifest: &Manifest) -> BTreeMap<String, HostCeilings> {
-    let ceiling = |entry: &Entry| Ceiling {
-        requests_per_minute: entry.max_requests_per_minute,
-        bound_by: bound_by(entry).unwrap_or_default(),
-        confidence: entry.confidence.map(grade).unwrap_or_default(),
-    };
-    manifest
-        .domain_overrides
-        .iter()
-        .map(|(host, entry)| {
-            let bots = entry.bots.iter().map(|(bot, e)| (bot.clone(), ceiling(e))).collect();
-            (host.clone(), HostCeilings { all_bots: Some(ceiling(entry)), bots })
-        })
-        .collect()
-}
+use crate::manifest::Manifest;
 
 /// Puts each bot's ceiling into the baseline.
 pub(super) fn fill_in(baseline: &mut Baseline, manifest: Option<&Manifest>) {
