@@ -278,6 +278,11 @@ pub struct RecommendArguments {
     /// Hosts without an entry get the defaults of older crawler configurations: 5 connections, 200 ms, which is 300 RPM
     #[arg(long)]
     pub seed_defaults: bool,
+
+    /// Print why the numbers of a host (all bots together) or of a bot on it are what they are, with the shell command that
+    /// counts each minute that mattered in the log; write nothing
+    #[arg(long, num_args = 1..=2, value_names = ["HOST", "BOT"])]
+    pub explain: Vec<String>,
 }
 
 /// `history`

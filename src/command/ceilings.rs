@@ -141,7 +141,7 @@ impl Ceilings<'_> {
         }
     }
 
-    fn site_of(&self, host: &str) -> SiteConfig {
+    pub(super) fn site_of(&self, host: &str) -> SiteConfig {
         match self.file.site_of(host) {
             Some(site) => site.ceilings(self.enforce),
             None => SiteConfig { enforce: self.enforce.iter().cloned().collect(), ..SiteConfig::default() },

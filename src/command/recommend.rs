@@ -1,5 +1,7 @@
 //! `recommend`: history to manifest, without reading logs. After `analyze`, with the same `--now`, the same bytes.
 
+mod explain;
+
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -32,7 +34,13 @@ pub fn run(arguments: &RecommendArguments, stop: &Arc<AtomicUsize>) -> Result<Ex
     let ranges = arguments.ip_ranges.as_ref().or(paths.ip_ranges.as_ref());
     let rdns = arguments.rdns.as_ref().or(paths.rdns.as_ref());
     let verifier = Verifier::load(&catalogue, ranges.map(PathBuf::as_path), rdns.map(PathBuf::as_path))?;
-    let Some(_lock) = place.lock(stop)? else { return Ok(ExitStatus::Success) };
+    // An explanation writes nothing, so it needs no lock.
+    let _lock = if arguments.explain.is_empty() {
+        let Some(lock) = place.lock(stop)? else { return Ok(ExitStatus::Success) };
+        Some(lock)
+    } else {
+        None
+    };
     let history = History::open(&place.history)?;
     for warning in history.warnings() {
         console::print_error(warning);
@@ -53,6 +61,9 @@ pub fn run(arguments: &RecommendArguments, stop: &Arc<AtomicUsize>) -> Result<Ex
         return Err(Error::no_data(place.history.display(), "holds no record to recommend from")
             .hint("crawl-baseline analyze LOG... writes the history; the newest manifest stays as it was"));
     };
+    if !arguments.explain.is_empty() {
+        return explain::run(&arguments.explain, &manifest, &ceilings, &history);
+    }
     keep(&history, &manifest)?;
     let (kind, text) = match arguments.manifest_format {
         ManifestFormat::Yaml => (Artifact::Manifest, manifest.to_yaml()),

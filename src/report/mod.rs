@@ -4,11 +4,15 @@
 //! Example of what it gives: `Lines  10,000 = 0 blank + 0 directive + 0 filtered + 9,999 records + 1 rejects`.
 
 mod advice;
+mod counting;
 mod escaped;
+mod explained;
 mod recommended;
 mod summary;
 
 pub use advice::{Ceiling, HostCeilings};
+pub use counting::{Counted, CountedLog, Stamp, command as count_command};
 pub use escaped::Escaped;
+pub use explained::explained;
 pub use recommended::recommended;
 pub use summary::Summary;

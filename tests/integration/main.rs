@@ -5,6 +5,7 @@
 mod analyze;
 mod case;
 mod command;
+mod explain;
 mod formats;
 #[allow(dead_code, reason = "each test uses a part of it")]
 #[path = "../../benches/generate/generator.rs"]
