@@ -1,14 +1,18 @@
 //! What the user typed, and the text of `--help`. What it means is [`crate::config`]'s work.
 
+mod export;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+
+pub use export::{ExportArguments, ExportTarget};
 
 const EXIT_CODES: &str = "\
 Exit codes (the first that applies in the order 2, 5, 1, 3, 4, 0):
   0    done, every check passed; also when no bot was found, or another run holds the lock
   1    a check failed
-  2    usage, configuration or pattern error
+  2    usage, configuration, pattern or manifest error
   3    no data: no record at all, or an empty window; the newest manifest stays as it was
   4    partial: some input was damaged, unreadable or rejected above the share; the rest was kept
   5    could not write, or another run-time failure
@@ -34,6 +38,9 @@ pub enum Command {
     /// History to manifest, without reading logs
     #[command(after_help = EXIT_CODES)]
     Recommend(Box<RecommendArguments>),
+    /// The manifest in the form of other programs
+    #[command(after_help = EXIT_CODES)]
+    Export(Box<ExportArguments>),
     /// Checks the parquet history, or joins its old parts
     #[command(after_help = EXIT_CODES)]
     History(Box<HistoryArguments>),

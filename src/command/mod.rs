@@ -6,7 +6,9 @@ pub mod analyze;
 pub mod artifacts;
 pub mod ceilings;
 pub mod console;
+pub mod export;
 pub mod history;
+mod manifest;
 pub mod parse;
 pub mod place;
 pub mod reading;
@@ -27,6 +29,7 @@ pub fn run(cli: Cli, stop: &Arc<AtomicUsize>) -> Result<ExitStatus, Error> {
     match cli.command {
         Command::Analyze(arguments) => analyze::run(&arguments, stop),
         Command::Artifacts(arguments) => artifacts::run(&arguments, stop),
+        Command::Export(arguments) => export::run(&arguments),
         Command::History(arguments) => history::run(&arguments, stop),
         Command::Recommend(arguments) => recommend::run(&arguments, stop),
         Command::Parse(arguments) => parse::run(&arguments, stop),

@@ -16,7 +16,7 @@ mod previous;
 mod read;
 #[cfg(test)]
 mod sample;
-mod shape;
+pub(crate) mod shape;
 mod stamp;
 mod types;
 mod yaml;
