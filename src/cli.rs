@@ -1,11 +1,13 @@
 //! What the user typed, and the text of `--help`. What it means is [`crate::config`]'s work.
 
+mod backtest;
 mod export;
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub use backtest::{BacktestArguments, MachineName};
 pub use export::{ExportArguments, ExportTarget};
 
 const EXIT_CODES: &str = "\
@@ -38,6 +40,9 @@ pub enum Command {
     /// History to manifest, without reading logs
     #[command(after_help = EXIT_CODES)]
     Recommend(Box<RecommendArguments>),
+    /// Recorded traffic replayed through a manifest: who would have waited, who would have been refused
+    #[command(after_help = EXIT_CODES)]
+    Backtest(Box<BacktestArguments>),
     /// The manifest in the form of other programs
     #[command(after_help = EXIT_CODES)]
     Export(Box<ExportArguments>),

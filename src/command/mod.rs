@@ -4,6 +4,7 @@
 
 pub mod analyze;
 pub mod artifacts;
+pub mod backtest;
 pub mod ceilings;
 pub mod console;
 pub mod export;
@@ -29,6 +30,7 @@ pub fn run(cli: Cli, stop: &Arc<AtomicUsize>) -> Result<ExitStatus, Error> {
     match cli.command {
         Command::Analyze(arguments) => analyze::run(&arguments, stop),
         Command::Artifacts(arguments) => artifacts::run(&arguments, stop),
+        Command::Backtest(arguments) => backtest::run(&arguments),
         Command::Export(arguments) => export::run(&arguments),
         Command::History(arguments) => history::run(&arguments, stop),
         Command::Recommend(arguments) => recommend::run(&arguments, stop),

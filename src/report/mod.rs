@@ -4,6 +4,7 @@
 //! Example of what it gives: `Lines  10,000 = 0 blank + 0 directive + 0 filtered + 9,999 records + 1 rejects`.
 
 mod advice;
+mod backtested;
 mod counting;
 mod escaped;
 mod explained;
@@ -11,6 +12,7 @@ mod recommended;
 mod summary;
 
 pub use advice::{Ceiling, HostCeilings};
+pub use backtested::Backtested;
 pub use counting::{Counted, CountedLog, Stamp, command as count_command};
 pub use escaped::Escaped;
 pub use explained::explained;

@@ -14,6 +14,7 @@ fn help_says_what_there_is() {
     insta::assert_snapshot!("help_analyze", help(&["analyze", "--help"]));
     insta::assert_snapshot!("help_parse", help(&["parse", "--help"]));
     insta::assert_snapshot!("help_recommend", help(&["recommend", "--help"]));
+    insta::assert_snapshot!("help_backtest", help(&["backtest", "--help"]));
     insta::assert_snapshot!("help_export", help(&["export", "--help"]));
     assert!(help(&["--version"]).starts_with("crawl-baseline "));
 }

@@ -3,6 +3,7 @@
 #![allow(missing_docs, reason = "test names are sentences")]
 
 mod analyze;
+mod backtest;
 mod case;
 mod command;
 mod explain;
@@ -15,6 +16,7 @@ mod generator_truth;
 mod help;
 mod lines;
 mod lock;
+mod oracle;
 mod properties;
 mod nights;
 #[path = "../../benches/generate/samples.rs"]
