@@ -19,6 +19,7 @@ mod lock;
 mod oracle;
 mod properties;
 mod nights;
+mod random_tables;
 #[path = "../../benches/generate/samples.rs"]
 mod samples;
 mod seed_script;
