@@ -17,6 +17,7 @@ mod help;
 mod lines;
 mod lock;
 mod oracle;
+mod planted;
 mod properties;
 mod nights;
 mod random_tables;
