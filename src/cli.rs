@@ -2,19 +2,23 @@
 
 pub mod normalize;
 mod bots;
+mod backtest;
+mod export;
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub use backtest::{BacktestArguments, MachineName};
 pub use bots::{AnswerFormat, BotsAction, BotsArguments, ListFormat};
+pub use export::{ExportArguments, ExportTarget};
 pub use normalize::NormalizeArguments;
 
 const EXIT_CODES: &str = "\
 Exit codes (the first that applies in the order 2, 5, 1, 3, 4, 0):
   0    done, every check passed; also when no bot was found, or another run holds the lock
   1    a check failed
-  2    usage, configuration or pattern error
+  2    usage, configuration, pattern or manifest error
   3    no data: no record at all, or an empty window; the newest manifest stays as it was
   4    partial: some input was damaged, unreadable or rejected above the share; the rest was kept
   5    could not write, or another run-time failure
@@ -40,6 +44,12 @@ pub enum Command {
     /// History to manifest, without reading logs
     #[command(after_help = EXIT_CODES)]
     Recommend(Box<RecommendArguments>),
+    /// Recorded traffic replayed through a manifest: who would have waited, who would have been refused
+    #[command(after_help = EXIT_CODES)]
+    Backtest(Box<BacktestArguments>),
+    /// The manifest in the form of other programs
+    #[command(after_help = EXIT_CODES)]
+    Export(Box<ExportArguments>),
     /// Checks the parquet history, or joins its old parts
     #[command(after_help = EXIT_CODES)]
     History(Box<HistoryArguments>),
@@ -220,6 +230,10 @@ pub struct AnalyzeArguments {
     #[arg(long, value_name = "CATEGORY", help_heading = "Ceilings")]
     pub enforce: Vec<String>,
 
+    /// Hosts without an entry get the defaults of older crawler configurations: 5 connections, 200 ms, which is 300 RPM
+    #[arg(long, help_heading = "Ceilings")]
+    pub seed_defaults: bool,
+
     /// Worker threads [default: one per processor]
     #[arg(long, value_name = "N", help_heading = "Running")]
     pub threads: Option<usize>,
@@ -291,6 +305,15 @@ pub struct RecommendArguments {
     /// Apply ceilings to bots of this category too, as search-engine
     #[arg(long, value_name = "CATEGORY")]
     pub enforce: Vec<String>,
+
+    /// Hosts without an entry get the defaults of older crawler configurations: 5 connections, 200 ms, which is 300 RPM
+    #[arg(long)]
+    pub seed_defaults: bool,
+
+    /// Print why the numbers of a host (all bots together) or of a bot on it are what they are, with the shell command that
+    /// counts each minute that mattered in the log; write nothing
+    #[arg(long, num_args = 1..=2, value_names = ["HOST", "BOT"])]
+    pub explain: Vec<String>,
 }
 
 /// `history`

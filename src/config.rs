@@ -12,6 +12,14 @@
 //! hosts = ["www.example.com"]
 //! time_zone = "Europe/Berlin"
 //! crawl_delay_seconds = 2
+//!
+//! [[pin]]
+//! host = "www.example.com"
+//! bot = "GPTBot"
+//! max_requests_per_minute = 60
+//!
+//! [policy]
+//! raise_percent = 5
 //! ```
 
 mod retention;
@@ -24,7 +32,7 @@ use chrono::{DateTime, NaiveDate, Utc};
 use serde::Deserialize;
 
 use crate::bot::CATEGORIES;
-use crate::ceiling::{CdnHits, PublishedQuota, SiteConfig, Zone};
+use crate::ceiling::{CdnHits, Pin, Policy, PublishedQuota, SiteConfig, Zone};
 use crate::cli::ReadingArguments;
 use crate::error::Error;
 use crate::format::layout::{Layout, configuration};
@@ -44,6 +52,13 @@ pub struct File {
     pub site: Vec<Site>,
     /// How long things stay.
     pub artifacts: Artifacts,
+    /// Values that are kept, whatever is found.
+    pub pin: Vec<Pin>,
+    /// The constants of the recommendation.
+    pub policy: Policy,
+    /// Where all this was read; empty without a file.
+    #[serde(skip)]
+    pub path: PathBuf,
 }
 
 /// `[paths]`
@@ -183,7 +198,7 @@ impl File {
     }
 
     fn parse(text: &str, path: &Path) -> Result<Self, Error> {
-        let file: Self = toml::from_str(text).map_err(|e| {
+        let mut file: Self = toml::from_str(text).map_err(|e| {
             let line =
                 e.span().map_or(1, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
             let cause = e.message().to_owned();
@@ -214,7 +229,15 @@ impl File {
             let numbers = [
                 ("operator_max_rpm", site.operator_max_rpm),
                 ("operator_max_rpm_all_bots", site.operator_max_rpm_all_bots),
+                ("published.per_minute", site.published.per_minute),
+                ("published.per_hour", site.published.per_hour),
+                ("published.per_day", site.published.per_day),
+                ("published.at_once", site.published.at_once),
+                ("published.connections", site.published.connections),
                 ("gateway_concurrency", site.gateway_concurrency),
+                ("egress_per_hour", site.egress_per_hour),
+                ("credential_per_hour", site.credential_per_hour),
+                ("identity_per_day", site.identity_per_day),
             ];
             if let Some((key, _)) = numbers.iter().find(|(_, n)| *n == Some(0)) {
                 return Err(Error::usage(place(), format_args!("{key} is 0"))
@@ -229,7 +252,23 @@ impl File {
                     .hint("use an IANA name, as Europe/Berlin"));
             }
         }
+        file.policy.check(&format!("{}: ", path.display()))?;
+        path.clone_into(&mut file.path);
+        for (i, (place, pin)) in file.pins().iter().enumerate() {
+            pin.check(place)?;
+            if let Some(twice) = file.pin[..i].iter().position(|p| p.is_of_the_same_entry(pin)) {
+                return Err(Error::usage(place, format_args!("fixes what number {} fixes", twice + 1))
+                    .hint("put all values of one host and bot into one [[pin]]"));
+            }
+        }
         Ok(file)
+    }
+
+    /// The pins, each with its place.
+    #[must_use]
+    pub fn pins(&self) -> Vec<(String, &Pin)> {
+        let place = |i: usize| format!("{}: [[pin]] number {}", self.path.display(), i + 1);
+        self.pin.iter().enumerate().map(|(i, pin)| (place(i), pin)).collect()
     }
 
     /// What is configured for a host.
@@ -448,53 +487,4 @@ fn zone_seconds(text: &str) -> Result<i32, Error> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_misspelt_key_is_named_with_its_line_and_the_nearest_one() {
-        let e = File::parse(
-            "[paths]\nlogs = []\n\n[[site]]\nhosts = [\"a\"]\ntimezone = \"UTC\"\n",
-            Path::new("c.toml"),
-        )
-        .unwrap_err();
-        assert_eq!(e.exit().code(), 2);
-        assert!(
-            e.to_string().starts_with("c.toml:6: is no valid configuration: unknown field `timezone`"),
-            "{e}"
-        );
-        assert_eq!(e.remedy(), Some("did you mean `time_zone`?"));
-    }
-
-    #[test]
-    fn values_out_of_range_are_refused() {
-        for (text, what) in [
-            ("[[site]]\n", "no `hosts`"),
-            ("[[site]]\nhosts=[\"a\"]\ncdn_hit_ratio=80.0\n", "cdn_hit_ratio"),
-            ("[[site]]\nhosts=[\"a\"]\ntime_zone=\"Berlin\"\n", "time_zone"),
-            ("[[site]]\nhosts=[\"a\"]\noperator_max_rpm=0\n", "operator_max_rpm"),
-            ("[[site]]\nhosts=[\"a\"]\nenforce=[\"search-engines\"]\n", "no category"),
-            ("[[site]]\nhosts=[\"a\"]\ncrawl_delay_seconds=-1.0\n", "crawl_delay_seconds"),
-        ] {
-            let e = File::parse(text, Path::new("c.toml")).unwrap_err();
-            assert!(e.to_string().contains(what), "{e}");
-        }
-        let file = File::parse("[[site]]\nhosts=[\"a.example\"]\n", Path::new("c.toml")).unwrap();
-        assert!(file.site_of("A.example").is_some());
-    }
-
-    #[test]
-    fn times_spans_and_zones_are_read_or_refused_with_a_remedy() {
-        assert_eq!(time("--since", "2026-03-10").unwrap().timestamp(), 1_773_100_800);
-        assert_eq!(time("--since", "2026-03-10T01:00:00+01:00").unwrap().timestamp(), 1_773_100_800);
-        assert!(time("--since", "yesterday").unwrap_err().remedy().is_some());
-        assert_eq!(span("--last", "24h").unwrap(), 86_400);
-        for wrong in ["", "h", "24", "-1h", "24x", "9999999999999999d"] {
-            assert_eq!(span("--last", wrong).unwrap_err().exit().code(), 2, "{wrong}");
-        }
-        assert_eq!(zone_seconds("-0330").unwrap(), -12_600);
-        for wrong in ["", "0100", "+1", "+9900", "+0x00", "UTC"] {
-            assert_eq!(zone_seconds(wrong).unwrap_err().exit().code(), 2, "{wrong}");
-        }
-    }
-}
+mod tests;

@@ -1,6 +1,6 @@
 //! Reads the access logs of an origin server, measures how fast every bot crawls, and recommends request ceilings.
 //!
-//! The modules in the order of the data: bytes, lines, records, who, counts, history, baseline, ceilings, manifest.
+//! The modules in the order of the data: bytes, lines, records, who, counts, history, baseline, ceilings, manifest, exports.
 //! A module uses only those above it. Nothing but [`command`] prints.
 
 pub mod error;
@@ -18,6 +18,7 @@ pub mod baseline;
 pub mod throttle;
 pub mod manifest;
 pub mod ceiling;
+pub mod export;
 pub mod simulate;
 pub mod report;
 pub mod normalize;

@@ -27,6 +27,18 @@ pub enum Placement {
 /// The same second of the same host and bot gives the same times, whatever else was read.
 #[must_use]
 pub fn spread(seconds: &[(i64, u64)], placement: Placement, host: &str, bot: &str) -> Vec<f64> {
+    spread_with(seconds, placement, host, bot, 0)
+}
+
+/// The same with other random numbers for another `seed`; 0 gives those of [`spread`].
+#[must_use]
+pub fn spread_with(
+    seconds: &[(i64, u64)],
+    placement: Placement,
+    host: &str,
+    bot: &str,
+    seed: u64,
+) -> Vec<f64> {
     let mut out = Vec::new();
     for (second, requests) in seconds {
         let (at, first) = (whole(*second), out.len());
@@ -37,7 +49,7 @@ pub fn spread(seconds: &[(i64, u64)], placement: Placement, host: &str, bot: &st
                 out.extend((0..*requests).map(|i| at + (super::rank::float(i) + 0.5) / k));
             }
             Placement::Jitter => {
-                let mut random = SplitMix64(jitter_seed(host, bot, *second));
+                let mut random = SplitMix64(jitter_seed(host, bot, *second) ^ seed);
                 out.extend((0..*requests).map(|_| at + random.uniform()));
                 out[first..].sort_unstable_by(f64::total_cmp);
             }
@@ -130,22 +142,32 @@ fn police(arrivals: &[f64], rpm: u64, burst: u64) -> usize {
 }
 
 fn nginx(arrivals: &[f64], rpm: u64, burst: u64) -> usize {
+    nginx_waits(arrivals, rpm, burst).1
+}
+
+/// The waits of those that `limit_req rate=<rpm>r/m burst=<burst>` of nginx lets through, without `nodelay`, and how many
+/// it refuses; `nodelay` refuses the same.
+#[must_use]
+pub fn nginx_waits(arrivals: &[f64], rpm: u64, burst: u64) -> (Vec<f64>, usize) {
     let rate = i64::try_from(rpm.saturating_mul(1000) / 60).unwrap_or(i64::MAX);
     let most = i64::try_from(burst.saturating_mul(1000)).unwrap_or(i64::MAX);
     let (mut excess, mut last) = (0_i64, None);
-    refusals(arrivals, |at| {
-        let now = milliseconds(at);
+    let mut waits = Vec::with_capacity(arrivals.len());
+    for at in arrivals {
+        let now = milliseconds(*at);
         let Some(before) = last else {
             last = Some(now);
-            return false;
+            waits.push(0.0);
+            continue;
         };
         let next = (excess - rate.saturating_mul((now - before).max(0)) / 1000 + 1000).max(0);
-        let refused = next > most;
-        if !refused {
+        if next <= most {
             (excess, last) = (next, Some(now));
+            waits.push(whole(next) * 1000.0 / whole(rate.max(1)) / 1000.0);
         }
-        refused
-    })
+    }
+    let refused = arrivals.len() - waits.len();
+    (waits, refused)
 }
 
 /// The waits of ascending arrivals in front of a bucket of `burst` tokens, in order; a leaky bucket has one token.
@@ -191,7 +213,13 @@ impl Replay {
     /// Replays ascending arrivals through a client that shapes with `burst` and a server that polices with `enforce_burst`.
     #[must_use]
     pub fn of(arrivals: &[f64], rpm: u64, burst: u64, enforce_burst: u64) -> Self {
-        let waits = waits(arrivals, rpm, burst);
+        let refused = Limiter::Bucket { rpm, burst: enforce_burst }.refused(arrivals);
+        Self::of_waits(waits(arrivals, rpm, burst), arrivals.len(), refused)
+    }
+
+    /// The figures of waits in the order of arrival, of so many requests of which so many were refused.
+    #[must_use]
+    pub fn of_waits(waits: Vec<f64>, requests: usize, refused: usize) -> Self {
         let drain_seconds = waits.last().copied().unwrap_or(0.0);
         let mut all = waits;
         all.sort_unstable_by(f64::total_cmp);
@@ -199,7 +227,7 @@ impl Replay {
         let rank = |sorted: &[f64], percent| super::rank::nearest_rank(sorted, percent).unwrap_or(0.0);
         let count = |n: usize| super::rank::float(u64::try_from(n).unwrap_or(u64::MAX));
         Self {
-            requests: all.len(),
+            requests,
             delayed_share: if all.is_empty() { 0.0 } else { count(delayed.len()) / count(all.len()) },
             wait_seconds_p50: rank(&all, 50),
             wait_seconds_p95: rank(&all, 95),
@@ -207,7 +235,7 @@ impl Replay {
             delayed_seconds_p50: rank(delayed, 50),
             delayed_seconds_p95: rank(delayed, 95),
             drain_seconds,
-            refused: Limiter::Bucket { rpm, burst: enforce_burst }.refused(arrivals),
+            refused,
         }
     }
 

@@ -8,9 +8,10 @@ use super::connections::connections;
 use super::entry::{Decision, Subject};
 use super::evidence::evidence;
 use super::host::Host;
+use super::policy::Policy;
 use super::rank::{float, floor, nearest_rank, rank_of, rounded, wilson_lower};
 use super::recommendation::{ApplyReason, Recommendation};
-use super::site::{CdnHits, given};
+use super::site::{CdnHits, SiteConfig, given};
 use crate::manifest::{Action, Grade};
 
 /// The category that is reported but not applied.
@@ -53,7 +54,7 @@ pub(super) fn finish(d: &Decision<'_>) -> Recommendation {
         retry_reserve: budgets.reserve,
         retry_cap: budgets.retry_cap,
         even_pace_rpm: budgets.hourly.div_ceil(60),
-        edge_rpm: edge(d),
+        edge_rpm: edge(d.rate, &d.host.input.site, policy),
         cooldown_s: cooldown(d),
         max_domain_stall_s: policy.domain_stall_seconds_max,
         breaker: policy.breaker.clone(),
@@ -75,14 +76,13 @@ pub(super) fn finish(d: &Decision<'_>) -> Recommendation {
 }
 
 /// What the edge may take when the CDN answers its share. At most a tenth of the requests is believed to arrive.
-fn edge(d: &Decision<'_>) -> Option<u64> {
-    let policy = d.host.policy;
-    let ratio = match d.host.input.site.cdn? {
+pub(super) fn edge(rate: u64, site: &SiteConfig, policy: &Policy) -> Option<u64> {
+    let ratio = match site.cdn? {
         CdnHits::Ratio(ratio) => ratio,
         CdnHits::Measured { hits, total } => wilson_lower(hits, total, policy.confidence_z),
     };
     let ratio = ratio.min(policy.cdn_hit_ratio_max).max(0.0);
-    Some(floor(float(d.rate) / (1.0 - ratio) + 1e-9))
+    Some(floor(float(rate) / (1.0 - ratio) + 1e-9))
 }
 
 /// How long trouble usually lasts.

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::pin::is_moved;
 use super::policy::Policy;
 use super::previous::{PreviousEntry, PreviousManifest};
 use super::recommendation::{AllBots, HostRecommendation, Recommendation, Rule, Window};
@@ -50,10 +51,11 @@ pub fn host_entry(
 #[must_use]
 pub fn previous(manifest: &manifest::Manifest, host: &str) -> Option<PreviousManifest> {
     let entry = manifest.domain_overrides.get(host)?;
+    let of_bot = |(name, bot): (&String, &Entry)| (name.clone(), read_back(bot, is_moved(bot, Some(entry))));
     Some(PreviousManifest {
         window_to: manifest.window?.to.0,
-        bots: entry.bots.iter().map(|(name, e)| (name.clone(), read_back(e))).collect(),
-        all_bots: Some(read_back(entry)),
+        bots: entry.bots.iter().map(of_bot).collect(),
+        all_bots: Some(read_back(entry, is_moved(entry, None))),
     })
 }
 
@@ -78,18 +80,25 @@ pub fn manifest_policy(policy: &Policy) -> BTreeMap<String, Value> {
     }
 }
 
-fn read_back(entry: &Entry) -> PreviousEntry {
+/// `moved`: a pin set the ceiling. What was found then stands in the evidence; where there is none, there is nothing to
+/// rise from.
+fn read_back(entry: &Entry, moved: bool) -> PreviousEntry {
     let evidence = entry.evidence.as_ref();
+    let found = evidence.map(|e| e.max_requests_per_minute.value).filter(|_| moved);
     PreviousEntry {
-        max_requests_per_minute: entry.max_requests_per_minute,
+        max_requests_per_minute: found.unwrap_or(entry.max_requests_per_minute),
         max_concurrency: Some(entry.max_concurrent_connections),
         hourly_budget: entry.budgets.map(|b| b.requests_per_hour),
         daily_budget: entry.budgets.map(|b| b.requests_per_day),
-        // Written by hand, it was meant to be applied.
-        grade: entry.confidence.unwrap_or(Grade::B),
+        grade: match entry.confidence {
+            Some(grade) => grade,
+            None if moved => Grade::D,
+            // Written by hand, it was meant to be applied.
+            None => Grade::B,
+        },
         action: entry.action,
         best_demand: evidence.and_then(|e| e.demand_best.zip(e.demand_best_at.map(|at| at.0))),
-        schedule: entry.schedule.as_ref().map(|s| s.requests_per_minute.clone()),
+        schedule: entry.schedule.as_ref().filter(|_| !moved).map(|s| s.requests_per_minute.clone()),
     }
 }
 

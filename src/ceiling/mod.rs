@@ -7,7 +7,8 @@
 //! The order of thought, a file each: `minute` and `episode` (what kind of minutes), `onset`, `overload` and `knee`
 //! (what saturated), `season` (hours of the week), `facts` (what one bot showed), `entry` and `hysteresis` (the
 //! ceiling), `burst`, `connections` and `budget` (what follows from it), `finish` and `evidence` (the whole entry), `into_manifest` (its form
-//! in the manifest, and the way back). `backtest` replays recorded traffic through a ceiling.
+//! in the manifest, and the way back), `pin` (what the configuration fixes). `backtest` replays recorded traffic through a ceiling, `judge` says whether it
+//! passes.
 //!
 //! Example: a bot with 56 to 64 requests in every minute of a week gets 76, because 64 / 0.85 = 76 with headroom.
 
@@ -24,11 +25,13 @@ mod host;
 mod hysteresis;
 mod input;
 mod into_manifest;
+pub mod judge;
 mod knee;
 mod minute;
 pub mod night;
 mod onset;
 mod overload;
+mod pin;
 mod policy;
 mod previous;
 mod rank;
@@ -47,6 +50,7 @@ pub use into_manifest::{host_entry, manifest_policy, manifest_scopes, previous, 
 pub use knee::KneeState;
 pub use onset::OnsetState;
 pub use overload::OverloadVerdict;
+pub use pin::{Pin, Pinning};
 pub use policy::{ByGrade, Policy};
 pub use previous::{PreviousEntry, PreviousManifest};
 pub use recommend::recommend;

@@ -13,9 +13,6 @@ use crate::error::Error;
 use crate::manifest::{Manifest, Minute, RateLimiting, Second};
 use crate::tally::table::{Coverage, DayTables};
 
-/// Records up to so many minutes after the run still end the window: clocks differ.
-const FUTURE_MINUTES: i64 = 5;
-
 /// What one source covers.
 #[derive(Debug, Clone, Default)]
 pub struct SourceCoverage {
@@ -53,7 +50,7 @@ impl Night<'_> {
     /// The last minute that has a record: the end of the window. `None` without any.
     #[must_use]
     pub fn window_end(&self) -> Option<i64> {
-        let latest = self.now.div_euclid(60) + FUTURE_MINUTES;
+        let latest = self.now.div_euclid(60) + self.policy.future_minutes;
         self.coverage
             .iter()
             .flat_map(|s| &s.dates)
@@ -138,15 +135,16 @@ impl Night<'_> {
         before: Option<&Manifest>,
     ) -> Manifest {
         let hosts: Vec<&HostRecommendation> = results.values().map(|(r, _)| r).collect();
-        // Egress, credential and identity belong to whoever crawls: any site that has them configured says them.
-        let crawler = results
-            .values()
-            .map(|(_, site)| site)
-            .find(|s| {
-                s.egress_per_hour.is_some() || s.credential_per_hour.is_some() || s.identity_per_day.is_some()
-            })
-            .cloned()
-            .unwrap_or_default();
+        // Egress, credential and identity belong to whoever crawls: what any site says of them counts, the least of several.
+        let least =
+            |of: fn(&SiteConfig) -> Option<u64>| results.values().filter_map(|(_, site)| of(site)).min();
+        let crawler = SiteConfig {
+            egress_per_hour: least(|s| s.egress_per_hour),
+            credential_per_hour: least(|s| s.credential_per_hour),
+            identity_per_day: least(|s| s.identity_per_day),
+            account_age_days: least(|s| s.account_age_days),
+            ..SiteConfig::default()
+        };
         let windows: Vec<_> = hosts.iter().map(|h| window(&h.window)).collect();
         Manifest {
             generated_at: Some(Second(self.now)),

@@ -238,24 +238,22 @@ impl Default for Policy {
 }
 
 impl Policy {
-    /// Checks that every constant is in the range in which the rules make sense.
+    /// Checks that every constant is in the range in which the rules make sense. `place` is put before the name: the
+    /// configuration file.
     ///
     /// # Errors
     ///
     /// A usage error that names the first constant out of range, with what was expected and found.
-    pub fn check(&self) -> Result<(), Error> {
-        let percents = [
-            ("capacity_share_percent", &self.capacity_share_percent.all()[..]),
-            ("utilisation_percent", &self.utilisation_percent.all()[..]),
-            ("young_capacity_share_percent", &[self.young_capacity_share_percent][..]),
-            ("published_share_percent", &[self.published_share_percent][..]),
-            ("bot_share_percent", &[self.bot_share_percent][..]),
-            ("backoff_percent", &[self.backoff_percent][..]),
-            ("retry_of_success_percent", &[self.retry_of_success_percent][..]),
-        ];
-        for (name, values) in percents {
-            if let Some(v) = values.iter().find(|v| !(1..=100).contains(*v)) {
-                return Err(out_of_range(name, "1 to 100", v));
+    pub fn check(&self, place: &str) -> Result<(), Error> {
+        let wrong = |name: &str, expected: &str, found: &dyn std::fmt::Display| {
+            Err(Error::usage(
+                format_args!("{place}policy.{name}"),
+                format_args!("is out of range: expected {expected}, found {found}"),
+            ))
+        };
+        for (name, value, expected, low, high) in self.whole_numbers() {
+            if !(low..=high).contains(&value) {
+                return wrong(name, expected, &value);
             }
         }
         let fractions = [
@@ -266,53 +264,131 @@ impl Policy {
         ];
         for (name, value) in fractions {
             if !(value > 0.0 && value < 1.0) {
-                return Err(out_of_range(name, "more than 0 and less than 1", &value));
+                return wrong(name, "more than 0 and less than 1", &value);
             }
         }
-        if !(self.confidence_z >= 0.0 && self.confidence_z.is_finite()) {
-            return Err(out_of_range("confidence_z", "0 or more", &self.confidence_z));
+        if !(0.0..=10.0).contains(&self.confidence_z) {
+            return wrong("confidence_z", "0 to 10", &self.confidence_z);
         }
-        for (name, days) in [
+        if self.incident_score > self.load_score {
+            return wrong("incident_score", "at most load_score", &self.incident_score);
+        }
+        for (name, (low, high)) in [
+            ("grade_a_bracket_percent", self.grade_a_bracket_percent),
+            ("cooldown_seconds", self.cooldown_seconds),
+        ] {
+            if low > high || high > MOST {
+                return wrong(name, "two numbers, the smaller first", &format_args!("{low}, {high}"));
+            }
+        }
+        if self.retry_percent_min > self.retry_percent_max {
+            return wrong("retry_percent_min", "at most retry_percent_max", &self.retry_percent_min);
+        }
+        if !(self.breaker.factor > 1.0 && self.breaker.factor <= 1000.0) {
+            return wrong("breaker.factor", "more than 1", &self.breaker.factor);
+        }
+        if self.breaker.over != "rolling_median" {
+            return wrong("breaker.over", "\"rolling_median\"", &format_args!("{:?}", self.breaker.over));
+        }
+        Ok(())
+    }
+
+    /// Name, value, what is expected in words, least and most of every whole number.
+    fn whole_numbers(&self) -> Vec<(&'static str, i128, &'static str, i128, i128)> {
+        let wide = |n: usize| u64::try_from(n).unwrap_or(u64::MAX);
+        let mut all = Vec::new();
+        let mut grades = |name, by: &ByGrade, expected, low, high| {
+            all.extend(by.all().map(|value| (name, i128::from(value), expected, low, high)));
+        };
+        grades("capacity_share_percent", &self.capacity_share_percent, "1 to 100", 1, 100);
+        grades("utilisation_percent", &self.utilisation_percent, "1 to 100", 1, 100);
+        grades("start_connections", &self.start_connections, "1 to 10000", 1, 10_000);
+        for (name, value) in [
+            ("young_capacity_share_percent", self.young_capacity_share_percent),
+            ("published_share_percent", self.published_share_percent),
+            ("bot_share_percent", self.bot_share_percent),
+            ("backoff_percent", self.backoff_percent),
+            ("riding_percent", self.riding_percent),
+            ("strong_share_percent", self.strong_share_percent),
+        ] {
+            all.push((name, i128::from(value), "1 to 100", 1, 100));
+        }
+        for (name, value) in [
+            ("dead_share_percent", self.dead_share_percent),
+            ("deadband_percent", self.deadband_percent),
+            ("raise_percent", self.raise_percent),
+            ("error_share_percent", self.error_share_percent),
+            ("retry_percent_min", self.retry_percent_min),
+            ("retry_percent_max", self.retry_percent_max),
+            ("retry_percent_thin", self.retry_percent_thin),
+            ("retry_of_success_percent", self.retry_of_success_percent),
+        ] {
+            all.push((name, i128::from(value), "0 to 100", 0, 100));
+        }
+        all.push((
+            "quota_tolerance_percent",
+            i128::from(self.quota_tolerance_percent),
+            "100 to 1000",
+            100,
+            1000,
+        ));
+        for (name, value) in [
             ("clean_window_days", self.clean_window_days),
             ("evidence_window_days", self.evidence_window_days),
         ] {
-            if !(1..=3660).contains(&days) {
-                return Err(out_of_range(name, "1 to 3660", &days));
-            }
+            all.push((name, i128::from(value), "1 to 3660", 1, 3660));
         }
-        let at_least_one = [
+        for (name, value) in [
+            ("provisional_days", self.provisional_days),
+            ("freeze_days", self.freeze_days),
+            ("future_days", self.future_days),
+        ] {
+            all.push((name, i128::from(value), "0 to 3660", 0, 3660));
+        }
+        all.push(("young_account_days", i128::from(self.young_account_days), "0 to 3660", 0, 3660));
+        all.push((
+            "oldest_date",
+            i128::from(self.oldest_date),
+            "0 to 100000 (days since 1970-01-01)",
+            0,
+            100_000,
+        ));
+        all.push(("future_minutes", i128::from(self.future_minutes), "0 to 1440", 0, 1440));
+        all.push(("episode_gap_minutes", i128::from(self.episode_gap_minutes), "1 to 1440", 1, 1440));
+        all.push(("rate_span_seconds", i128::from(self.rate_span_seconds), "0 to 60", 0, 60));
+        all.push(("burst_seconds", i128::from(self.burst_seconds), "1 to 60", 1, 60));
+        for (name, value) in [
+            ("clean_minutes_min", wide(self.clean_minutes_min)),
+            ("grade_b_minutes", wide(self.grade_b_minutes)),
+            ("grade_b_days", wide(self.grade_b_days)),
+            ("grade_a_minutes", wide(self.grade_a_minutes)),
+            ("grade_a_days", wide(self.grade_a_days)),
+            ("dead_requests", self.dead_requests),
+            ("strong_refusals", self.strong_refusals),
+            ("episode_strong_minutes", wide(self.episode_strong_minutes)),
+            ("episode_refusals", self.episode_refusals),
+            ("standing_episodes_429", wide(self.standing_episodes_429)),
+            ("standing_episodes_overload", wide(self.standing_episodes_overload)),
+            ("standing_dates", wide(self.standing_dates)),
+            ("refute_minutes", wide(self.refute_minutes)),
+            ("refute_dates", wide(self.refute_dates)),
             ("default_rpm", self.default_rpm),
             ("default_burst", self.default_burst),
             ("default_connections", self.default_connections),
             ("blind_connections", self.blind_connections),
             ("connections_max", self.connections_max),
-            ("burst_seconds", self.burst_seconds),
-            ("start_connections", self.start_connections.all().into_iter().min().unwrap_or(0)),
-            ("clean_minutes_min", u64::try_from(self.clean_minutes_min).unwrap_or(u64::MAX)),
-        ];
-        if let Some((name, value)) = at_least_one.into_iter().find(|(_, v)| *v == 0) {
-            return Err(out_of_range(name, "1 or more", &value));
+            ("slow_ms", self.slow_ms),
+            ("assumed_latency_ms", self.assumed_latency_ms),
+            ("domain_stall_seconds_max", self.domain_stall_seconds_max),
+            ("breaker.consecutive", self.breaker.consecutive),
+            ("breaker.window", self.breaker.window),
+        ] {
+            all.push((name, i128::from(value), "1 to 1000000", 1, i128::from(MOST)));
         }
-        let (low, high) = self.cooldown_seconds;
-        if low > high {
-            return Err(out_of_range(
-                "cooldown_seconds",
-                "the shorter first",
-                &format_args!("{low}, {high}"),
-            ));
-        }
-        if self.retry_percent_min > self.retry_percent_max || self.retry_percent_max > 100 {
-            return Err(out_of_range(
-                "retry_percent_max",
-                "retry_percent_min to 100",
-                &self.retry_percent_max,
-            ));
-        }
-        Ok(())
+        all.push(("leaky_burst", i128::from(self.leaky_burst), "0 to 1000000", 0, i128::from(MOST)));
+        all
     }
 }
 
-#[cold]
-fn out_of_range(name: &str, expected: &str, found: &dyn std::fmt::Display) -> Error {
-    Error::usage(format_args!("policy.{name}"), format_args!("expected {expected}, found {found}"))
-}
+/// Nothing above this is meant.
+const MOST: u64 = 1_000_000;

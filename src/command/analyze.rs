@@ -147,8 +147,11 @@ impl Analyze<'_> {
         } else {
             self.recommend(&logs, status == ExitStatus::Partial)?
         };
-        let ceilings =
-            manifest.as_ref().map(|m| ceilings::shown(m, ceilings::by_bot(&baseline))).unwrap_or_default();
+        let mut ceilings = manifest.as_ref().map(HostCeilings::of).unwrap_or_default();
+        if !ceilings::by_bot(&baseline) {
+            // Rows have other names than the manifest's.
+            ceilings.values_mut().for_each(|host| host.bots.clear());
+        }
         ceilings::fill_in(&mut baseline, manifest.as_ref());
         let mut written = self.write(&baseline, manifest.as_ref())?;
         if let Some(path) = &self.arguments.unverified_ips {
@@ -169,6 +172,7 @@ impl Analyze<'_> {
             verifier: &self.reading.verifier,
             now: self.now(),
             enforce: &self.arguments.enforce,
+            seed_defaults: self.arguments.seed_defaults,
             output: &self.output,
             partial,
         };
@@ -429,6 +433,6 @@ fn newest_of(log: &Ingested) -> Option<i64> {
 }
 
 /// Columns of the terminal, 100 where that is unknown.
-fn width() -> u16 {
+pub(super) fn width() -> u16 {
     std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok()).filter(|c| *c >= 60).unwrap_or(100)
 }

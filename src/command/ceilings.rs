@@ -10,7 +10,7 @@ use crate::artifact::OutputFolder;
 use crate::bot::verify::Verifier;
 use crate::bot::{Catalogue, Who};
 use crate::ceiling::night::{Night, SourceCoverage};
-use crate::ceiling::{Policy, RangeState, SiteConfig};
+use crate::ceiling::{Pinning, RangeState, SiteConfig};
 use crate::config::File;
 use crate::error::Error;
 use crate::history::ceilings::{ALL_BOTS, CeilingRow, write_ceilings};
@@ -34,6 +34,8 @@ pub struct Ceilings<'a> {
     pub now: DateTime<Utc>,
     /// `--enforce`
     pub enforce: &'a [String],
+    /// `--seed-defaults`
+    pub seed_defaults: bool,
     /// Where the manifests of earlier nights are.
     pub output: &'a OutputFolder,
     /// The run could not read all of its input.
@@ -66,7 +68,7 @@ impl Ceilings<'_> {
                 .map(|l| SourceCoverage { dates: l.tables.coverage.clone(), live: l.is_live() })
                 .collect(),
         };
-        let policy = Policy::default();
+        let policy = &self.file.policy;
         let site = |host: &str| self.site_of(host);
         let ranges = |bot: &str, last_day: i32| self.ranges_of(bot, last_day);
         let mut night = Night {
@@ -76,10 +78,10 @@ impl Ceilings<'_> {
             partial: self.partial,
             lines: 0,
             rejects: 0,
-            policy: &policy,
+            policy,
             site: &site,
             ranges: &ranges,
-            defaults: RateLimiting::default(),
+            defaults: self.defaults(),
         };
         let (Some(dates), Some(end)) = (night.dates(), night.window_end()) else { return Ok(None) };
         let clean_from = dates.1 - i32::try_from(policy.clean_window_days).unwrap_or(28);
@@ -113,14 +115,33 @@ impl Ceilings<'_> {
             }
             Rows::Run(_) => None,
         };
-        let manifest = night.manifest(&days, &mut read_day, before.as_ref())?;
+        let mut manifest = night.manifest(&days, &mut read_day, before.as_ref())?;
+        if let Some(manifest) = &mut manifest {
+            let pins = self.file.pins();
+            let hosts: Vec<&str> = self.file.site.iter().flat_map(|s| &s.hosts).map(String::as_str).collect();
+            let bots: Vec<&str> = self.catalogue.bots().iter().map(|b| b.name.as_str()).collect();
+            Pinning { pins: &pins, hosts: &hosts, bots: &bots, site: &site, policy }.apply(manifest)?;
+        }
         for finding in manifest.iter().flat_map(manifest::lint) {
             console::print_note(format_args!("manifest: {}: {}", finding.place, finding.message));
         }
         Ok(manifest)
     }
 
-    fn site_of(&self, host: &str) -> SiteConfig {
+    /// What hosts without an entry may do.
+    fn defaults(&self) -> RateLimiting {
+        if self.seed_defaults {
+            return RateLimiting::seed_defaults();
+        }
+        let policy = &self.file.policy;
+        RateLimiting {
+            base_delay_ms: 60_000_u64.div_ceil(policy.default_rpm.max(1)),
+            max_concurrency: policy.default_connections,
+            ..RateLimiting::default()
+        }
+    }
+
+    pub(super) fn site_of(&self, host: &str) -> SiteConfig {
         match self.file.site_of(host) {
             Some(site) => site.ceilings(self.enforce),
             None => SiteConfig { enforce: self.enforce.iter().cloned().collect(), ..SiteConfig::default() },
@@ -186,7 +207,7 @@ pub fn keep(history: &History, manifest: &Manifest) -> Result<(), Error> {
 }
 
 /// The grade as the manifest writes it.
-pub(super) fn grade(grade: manifest::Grade) -> String {
+fn grade(grade: manifest::Grade) -> String {
     serde_json::json!(grade).as_str().map(str::to_owned).unwrap_or_default()
 }
 

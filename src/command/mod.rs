@@ -5,10 +5,13 @@
 pub mod analyze;
 pub mod artifacts;
 pub mod bots;
+pub mod backtest;
 pub mod ceilings;
 pub mod console;
+pub mod export;
 pub mod history;
 pub mod normalize;
+mod manifest;
 pub mod parse;
 pub mod place;
 pub mod reading;
@@ -30,6 +33,8 @@ pub fn run(cli: Cli, stop: &Arc<AtomicUsize>) -> Result<ExitStatus, Error> {
         Command::Analyze(arguments) => analyze::run(&arguments, stop),
         Command::Artifacts(arguments) => artifacts::run(&arguments, stop),
         Command::Bots(arguments) => bots::run(&arguments),
+        Command::Backtest(arguments) => backtest::run(&arguments),
+        Command::Export(arguments) => export::run(&arguments),
         Command::History(arguments) => history::run(&arguments, stop),
         Command::Normalize(arguments) => normalize::run(&arguments, stop),
         Command::Recommend(arguments) => recommend::run(&arguments, stop),

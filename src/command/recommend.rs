@@ -1,5 +1,7 @@
 //! `recommend`: history to manifest, without reading logs. After `analyze`, with the same `--now`, the same bytes.
 
+mod explain;
+
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,6 +14,7 @@ use crate::artifact::Artifact;
 use crate::bot::Catalogue;
 use crate::bot::verify::Verifier;
 use crate::cli::{ManifestFormat, RecommendArguments};
+use crate::config;
 use crate::error::Error;
 use crate::exit::ExitStatus;
 use crate::history::read::History;
@@ -21,6 +24,7 @@ use crate::history::read::History;
 /// # Errors
 /// Usage errors, a history that cannot be read, and files that cannot be written.
 pub fn run(arguments: &RecommendArguments, stop: &Arc<AtomicUsize>) -> Result<ExitStatus, Error> {
+    config::check_categories("--enforce", &arguments.enforce)?;
     let place = Place::new(&arguments.place)?;
     let paths = &place.file.paths;
     let catalogue = match arguments.catalogue.as_ref().or(paths.catalogue.as_ref()) {
@@ -30,7 +34,13 @@ pub fn run(arguments: &RecommendArguments, stop: &Arc<AtomicUsize>) -> Result<Ex
     let ranges = arguments.ip_ranges.as_ref().or(paths.ip_ranges.as_ref());
     let rdns = arguments.rdns.as_ref().or(paths.rdns.as_ref());
     let verifier = Verifier::load(&catalogue, ranges.map(PathBuf::as_path), rdns.map(PathBuf::as_path))?;
-    let Some(_lock) = place.lock(stop)? else { return Ok(ExitStatus::Success) };
+    // An explanation writes nothing, so it needs no lock.
+    let _lock = if arguments.explain.is_empty() {
+        let Some(lock) = place.lock(stop)? else { return Ok(ExitStatus::Success) };
+        Some(lock)
+    } else {
+        None
+    };
     let history = History::open(&place.history)?;
     for warning in history.warnings() {
         console::print_error(warning);
@@ -43,6 +53,7 @@ pub fn run(arguments: &RecommendArguments, stop: &Arc<AtomicUsize>) -> Result<Ex
         verifier: &verifier,
         now: place.now,
         enforce: &arguments.enforce,
+        seed_defaults: arguments.seed_defaults,
         output: &place.output,
         partial,
     };
@@ -50,6 +61,9 @@ pub fn run(arguments: &RecommendArguments, stop: &Arc<AtomicUsize>) -> Result<Ex
         return Err(Error::no_data(place.history.display(), "holds no record to recommend from")
             .hint("crawl-baseline analyze LOG... writes the history; the newest manifest stays as it was"));
     };
+    if !arguments.explain.is_empty() {
+        return explain::run(&arguments.explain, &manifest, &ceilings, &history);
+    }
     keep(&history, &manifest)?;
     let (kind, text) = match arguments.manifest_format {
         ManifestFormat::Yaml => (Artifact::Manifest, manifest.to_yaml()),
@@ -59,7 +73,8 @@ pub fn run(arguments: &RecommendArguments, stop: &Arc<AtomicUsize>) -> Result<Ex
     let path = dated.write(kind, |out| Ok(out.write_all(text.as_bytes())?))?;
     let checksums = dated.write_checksums()?;
     let newest = place.output.publish(&path)?;
-    let mut said = String::from("Written\n");
+    let mut said = crate::report::recommended(&manifest, super::analyze::width());
+    said.push_str("\nWritten\n");
     for path in [&path, &checksums, &newest] {
         said.push_str(&format!("  {}\n", crate::report::Escaped(&path.display().to_string())));
     }

@@ -50,7 +50,8 @@ pub fn lint(manifest: &Manifest) -> Vec<Finding> {
             let place = format!("{place}.bots.{}", printable(bot));
             let mut report = Report { place: &place, findings: &mut findings };
             entry_findings(&mut report, manifest, &limits, own, Some(entry));
-            if is_headless(bot) {
+            // One that nobody is to apply takes no connection anywhere.
+            if is_headless(bot) && own.apply {
                 report.note(
                     "headless_memory",
                     "a headless browser needs 5 to 10 times the memory of a plain fetcher for each connection".into(),
@@ -107,20 +108,26 @@ struct Limits {
     pool_share: u64,
     /// What the dead band may leave too high, per cent.
     deadband: u64,
+    /// Observed / ceiling, per cent, lowest and highest that are sound: 80 to 90, or what was asked for.
+    utilisation: (u64, u64),
 }
 
 impl Limits {
     fn of(manifest: &Manifest) -> Self {
         let number = |key: &str, default| manifest.policy.get(key).and_then(Value::as_u64).unwrap_or(default);
-        let f = match manifest.policy.get("capacity_share_percent") {
-            Some(Value::Object(grades)) => grades.values().filter_map(Value::as_u64).max(),
-            _ => None,
+        let grades = |key: &str| match manifest.policy.get(key) {
+            Some(Value::Object(grades)) => grades.values().filter_map(Value::as_u64).collect(),
+            _ => Vec::new(),
         };
+        let f = grades("capacity_share_percent").into_iter().max();
+        let u = grades("utilisation_percent");
+        let (low, high) = (u.iter().min().copied(), u.iter().max().copied());
         Self {
             burst_seconds: number("burst_seconds", 10),
             f: f.unwrap_or(70),
             pool_share: number("bot_share_percent", 5),
             deadband: number("deadband_percent", 5).min(100),
+            utilisation: (low.unwrap_or(80).min(80), high.unwrap_or(90).max(90)),
         }
     }
 }
@@ -218,14 +225,15 @@ fn measured(report: &mut Report<'_>, limits: &Limits, entry: &Entry, host: &Entr
     let rpm = entry.max_requests_per_minute;
     if rate.bound_by == "demand_headroom"
         && rpm >= 20
-        && !entry.pinned.contains_key("max_requests_per_minute")
+        && !is_moved_by_a_pin(entry, host)
         && let Some(want) = rate.inputs.want
-        && !(80 * rpm..=90 * rpm).contains(&(100 * want))
+        && let (low, high) = limits.utilisation
+        && !(low.saturating_mul(rpm)..=high.saturating_mul(rpm)).contains(&want.saturating_mul(100))
     {
         report.warn(
             "utilisation_outside_80_90",
-            format!("the observed {want} is {} % of the ceiling {rpm}", 100 * want / rpm),
-            "80 to 90 % is sound: less wastes the crawl window, more leaves no headroom",
+            format!("the observed {want} is {} % of the ceiling {rpm}", want.saturating_mul(100) / rpm),
+            format!("{low} to {high} % is sound: less wastes the crawl window, more leaves no headroom"),
         );
     }
     let (Some(capacity), Some(schedule), None) = (rate.inputs.host_capacity, &entry.schedule, entry.action)
@@ -246,6 +254,15 @@ fn measured(report: &mut Report<'_>, limits: &Limits, entry: &Entry, host: &Entr
             "let `crawl-baseline recommend` write the manifest anew",
         );
     }
+}
+
+/// The ceiling is pinned, or a pin of the host or of one of its bots changed it.
+fn is_moved_by_a_pin(entry: &Entry, host: &Entry) -> bool {
+    let is_pinned = |entry: &Entry| entry.pinned.contains_key("max_requests_per_minute");
+    let found = entry.evidence.as_ref().map(|e| e.max_requests_per_minute.value);
+    is_pinned(entry)
+        || (found != Some(entry.max_requests_per_minute)
+            && (is_pinned(host) || (std::ptr::eq(entry, host) && host.bots.values().any(is_pinned))))
 }
 
 fn below_host(report: &mut Report<'_>, entry: &Entry, host: &Entry) {

@@ -75,6 +75,11 @@ fn a_demand_bound_ceiling_outside_80_to_90_per_cent_is_found_unless_it_is_pinned
     };
     assert_eq!(after_host(|host| want(host, 60)), at_host("utilisation_outside_80_90"));
     assert_eq!(after_host(|host| want(host, 69)), at_host("utilisation_outside_80_90"));
+    // What the policy asks for is sound, too.
+    let mut asked = sample::manifest();
+    want(asked.domain_overrides.get_mut("www.example.com").unwrap(), 60);
+    asked.policy.insert("utilisation_percent".to_owned(), json!({"A": 75, "B": 85, "C": 90, "D": 90}));
+    assert_eq!(lint(&asked), []);
     assert_eq!(after_host(|host| want(host, 68)), []);
     assert_eq!(after_host(|host| want(host, 61)), []);
     let pin = |host: &mut Entry| {
@@ -192,6 +197,9 @@ fn a_headless_browser_is_noted() {
     let findings = lint(&manifest);
     assert_eq!(findings.len(), 1);
     assert_eq!((findings[0].code, findings[0].severity), ("headless_memory", Severity::Note));
+    let host = manifest.domain_overrides.get_mut("www.example.com").unwrap();
+    host.bots.get_mut("Headless Chrome").unwrap().apply = false;
+    assert_eq!(lint(&manifest), []);
 }
 
 #[test]

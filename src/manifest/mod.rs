@@ -16,13 +16,14 @@ mod previous;
 mod read;
 #[cfg(test)]
 mod sample;
-mod shape;
+pub(crate) mod shape;
 mod stamp;
 mod types;
 mod yaml;
 
 pub use evidence::{Candidate, Capacity, ConnectionEvidence, Evidence, Inputs, NotUsed, RateEvidence};
 pub use lint::{Finding, Severity, lint, lint_concurrency};
+pub use nearest::nearest;
 pub use previous::{Previous, newest_before};
 pub use read::{Known, Warning, parse, read};
 pub use stamp::{Minute, Second};

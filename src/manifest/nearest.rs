@@ -4,7 +4,8 @@
 
 /// The known name with the fewest edits (insert, delete, replace, swap neighbours; case does not count), the first
 /// of equals. None when more than a third of the characters, and more than one, would have to change.
-pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+#[must_use]
+pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wanted: Vec<char> = name.to_lowercase().chars().take(64).collect();
     let mut best: Option<(usize, &str)> = None;
     for candidate in known {

@@ -5,7 +5,7 @@
 
 /// The form of a value.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Shape {
+pub(crate) enum Shape {
     /// A whole number, at least this.
     Integer(i64),
     /// Any number, not negative.
@@ -35,7 +35,7 @@ pub(super) enum Shape {
 
 /// What the keys of a map are names of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Names {
+pub(crate) enum Names {
     Hosts,
     Bots,
     /// Keys of the entry that can be fixed.
@@ -45,10 +45,10 @@ pub(super) enum Names {
 
 /// A key of a record.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Field {
-    pub(super) name: &'static str,
-    pub(super) shape: Shape,
-    pub(super) required: bool,
+pub(crate) struct Field {
+    pub(crate) name: &'static str,
+    pub(crate) shape: Shape,
+    pub(crate) required: bool,
 }
 
 const fn may(name: &'static str, shape: Shape) -> Field {
@@ -64,7 +64,7 @@ const FROM_ONE: Shape = Shape::Integer(1);
 const COUNT_OR_NULL: Shape = Shape::Nullable(&COUNT);
 const ALGORITHM: Shape = Shape::Choice(&["token_bucket", "leaky_bucket"]);
 
-pub(super) const MANIFEST: Shape = Shape::Record(&[
+pub(crate) const MANIFEST: Shape = Shape::Record(&[
     may("schema_version", Shape::Any),
     may("generated_at", Shape::Second),
     may("generator", Shape::Text),
@@ -144,7 +144,7 @@ const HOST_ENTRY: [Field; 22] = {
 };
 
 /// The keys of an entry that the configuration can fix.
-pub(super) const PINS: [&str; 9] = [
+pub(crate) const PINS: [&str; 9] = [
     "max_concurrency",
     "base_delay_ms",
     "jitter_range_ms",

@@ -357,7 +357,7 @@ impl ScheduleKind {
 
 /// The latency breaker: so many responses in a row above `factor` times the reference stop the host.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct Breaker {
     /// Responses in a row.
     pub consecutive: u64,

@@ -1,13 +1,14 @@
 //! The summary of `analyze`: one screen for a person, from a finished baseline. Measures nothing.
 //!
 //! Plain text without colours, so that a terminal, a mail of cron and a log file show the same.
-//! Example of a line: `| Googlebot | 543 | 17 | 9 | 0 | 3.1 % | 30 | demand | B |`
+//! Example of a line: `Googlebot  543  17  9  0  3.1 %  20 demand_headroom B  advise: search engine`
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
 
+use super::advice::{Ceiling, HostCeilings, SEARCH_ENGINES};
 use super::escaped::Escaped;
 use crate::baseline::{Baseline, Bot, Host, Log, Totals, WasteUrl};
 
@@ -27,28 +28,8 @@ const URLS_LISTED: usize = 10;
 const NAME_WIDTH: usize = 60;
 /// Characters of the columns beside the name ...
 const FIGURES: usize = 42;
-/// ... and with those of the ceiling. The longest rule has 24 letters.
-const FIGURES_AND_CEILINGS: usize = 79;
-
-/// What the manifest says of one host or bot.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ceiling {
-    /// The recommended ceiling.
-    pub requests_per_minute: u64,
-    /// The rule that bound it, `demand`.
-    pub bound_by: String,
-    /// The grade, `B`.
-    pub confidence: String,
-}
-
-/// What the manifest says of one host.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct HostCeilings {
-    /// For all bots together.
-    pub all_bots: Option<Ceiling>,
-    /// By name.
-    pub bots: BTreeMap<String, Ceiling>,
-}
+/// ... and with those of the ceiling. The longest rule has 24 letters, the longest advice 21.
+const FIGURES_AND_CEILINGS: usize = 101;
 
 /// Everything that the summary shows.
 #[derive(Debug)]
@@ -105,6 +86,11 @@ impl Summary<'_> {
             spoofed(out, width, host);
         }
         more(out, hosts.len(), HOSTS_LISTED, "hosts");
+        let shown = || hosts.iter().take(HOSTS_LISTED).filter_map(|(name, _)| self.ceilings.get(*name));
+        if shown().any(HostCeilings::advises) {
+            line(out, "");
+            wrapped(out, width, "", SEARCH_ENGINES);
+        }
     }
 
     fn warnings(&self, out: &mut String, width: usize) {
@@ -242,10 +228,11 @@ fn host_text(name: &str, host: &Host, ceiling: Option<&Ceiling>) -> String {
     if let Some(c) = ceiling {
         let _ = write!(
             text,
-            "; ceiling for all bots together {} RPM, bound by {}, confidence {}",
+            "; ceiling for all bots together {} RPM, bound by {}, confidence {}; {}",
             number(c.requests_per_minute),
             Escaped(&c.bound_by),
-            Escaped(&c.confidence)
+            Escaped(&c.confidence),
+            c.advice
         );
     }
     text
@@ -298,7 +285,7 @@ fn bot_table(host: &Host, ceilings: &HostCeilings, width: usize, what: &str) -> 
     let with_ceilings = bots.iter().any(|(name, _)| ceilings.bots.contains_key(*name));
     let mut header = vec![what, "Requests", "Peak RPM", "p95 RPM", "429s", "Wasted"];
     if with_ceilings {
-        header.extend(["Ceiling", "Bound by", "Conf."]);
+        header.extend(["Ceiling", "Bound by", "Conf.", "What to do"]);
     }
     let mut table = Table::new();
     // No lines and no wrapping: a row of a bot is a row of text, in a mail as on a terminal. What is left beside the
@@ -325,8 +312,9 @@ fn bot_table(host: &Host, ceilings: &HostCeilings, width: usize, what: &str) -> 
                     right(number(c.requests_per_minute)),
                     Cell::new(Escaped(&c.bound_by).shortened(NAME_WIDTH)),
                     Cell::new(Escaped(&c.confidence).shortened(8)),
+                    Cell::new(c.advice),
                 ]),
-                None => row.extend([right("-".to_owned()), Cell::new("-"), Cell::new("-")]),
+                None => row.extend([right("-".to_owned()), Cell::new("-"), Cell::new("-"), Cell::new("-")]),
             }
         }
         table.add_row(row);

@@ -16,5 +16,8 @@ fn help_says_what_there_is() {
     insta::assert_snapshot!("help_parse", help(&["parse", "--help"]));
     insta::assert_snapshot!("help_bots", help(&["bots", "--help"]));
     insta::assert_snapshot!("help_bots_test", help(&["bots", "test", "--help"]));
+    insta::assert_snapshot!("help_recommend", help(&["recommend", "--help"]));
+    insta::assert_snapshot!("help_backtest", help(&["backtest", "--help"]));
+    insta::assert_snapshot!("help_export", help(&["export", "--help"]));
     assert!(help(&["--version"]).starts_with("crawl-baseline "));
 }

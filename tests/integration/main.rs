@@ -4,8 +4,11 @@
 
 mod analyze;
 mod bots;
+mod backtest;
 mod case;
 mod command;
+mod explain;
+mod export;
 mod formats;
 #[allow(dead_code, reason = "each test uses a part of it")]
 #[path = "../../benches/generate/generator.rs"]
@@ -14,10 +17,13 @@ mod generator_truth;
 mod help;
 mod lines;
 mod lock;
+mod oracle;
+mod planted;
 mod properties;
 mod nights;
 mod normalize;
 mod older_history;
+mod random_tables;
 #[path = "../../benches/generate/samples.rs"]
 mod samples;
 mod seed_script;

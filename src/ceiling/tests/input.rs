@@ -82,14 +82,19 @@ fn a_policy_sets_some_constants_and_refuses_what_it_does_not_know() {
         toml::from_str("default_rpm = 20\nutilisation_percent = {A=80,B=80,C=85,D=85}").unwrap();
     assert_eq!(policy.utilisation_percent, ByGrade { a: 80, b: 80, c: 85, d: 85 });
     assert_eq!(Policy { default_rpm: 30, ..policy.clone() }.capacity_share_percent.a, 70);
-    policy.check().unwrap();
+    policy.check("").unwrap();
     assert!(toml::from_str::<Policy>("default_rmp = 20").is_err());
     let zero = Policy { utilisation_percent: ByGrade { a: 85, b: 0, c: 90, d: 90 }, ..Policy::default() };
     assert_eq!(
-        zero.check().unwrap_err().to_string(),
-        "policy.utilisation_percent: expected 1 to 100, found 0"
+        zero.check("").unwrap_err().to_string(),
+        "policy.utilisation_percent: is out of range: expected 1 to 100, found 0"
+    );
+    let negative = Policy { freeze_days: -1, ..Policy::default() };
+    assert_eq!(
+        negative.check("c.toml: ").unwrap_err().to_string(),
+        "c.toml: policy.freeze_days: is out of range: expected 0 to 3660, found -1"
     );
     let backwards = Policy { cooldown_seconds: (900, 5), ..Policy::default() };
-    assert!(backwards.check().is_err());
-    Policy::default().check().unwrap();
+    assert!(backwards.check("").is_err());
+    Policy::default().check("").unwrap();
 }

@@ -5,5 +5,6 @@ mod golden;
 mod input;
 mod manifest;
 mod nights;
+mod pin;
 mod properties;
 mod table;

@@ -1,32 +1,11 @@
 //! The manifest's numbers where a person looks for them.
 
-use std::collections::BTreeMap;
-
 use serde_json::{Map, Value, json};
 
-use super::super::ceilings::{bound_by, grade};
+use super::super::ceilings::bound_by;
 use crate::baseline::Baseline;
-use crate::manifest::{Entry, Manifest};
-use crate::report::{Ceiling, HostCeilings};
+use crate::manifest::Manifest;
 use crate::tally::GroupBy;
-
-/// What the summary shows of the manifest; without `by_bot`, rows have other names than the manifest's.
-pub(super) fn shown(manifest: &Manifest, by_bot: bool) -> BTreeMap<String, HostCeilings> {
-    let ceiling = |entry: &Entry| Ceiling {
-        requests_per_minute: entry.max_requests_per_minute,
-        bound_by: bound_by(entry).unwrap_or_default(),
-        confidence: entry.confidence.map(grade).unwrap_or_default(),
-    };
-    manifest
-        .domain_overrides
-        .iter()
-        .map(|(host, entry)| {
-            let bots =
-                entry.bots.iter().filter(|_| by_bot).map(|(bot, e)| (bot.clone(), ceiling(e))).collect();
-            (host.clone(), HostCeilings { all_bots: Some(ceiling(entry)), bots })
-        })
-        .collect()
-}
 
 /// Whether a row of the bot table is what the manifest calls a bot.
 pub(super) fn by_bot(baseline: &Baseline) -> bool {

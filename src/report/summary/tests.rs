@@ -105,6 +105,7 @@ fn a_busy_night_fits_on_one_screen_of_100_columns() {
         requests_per_minute: rpm,
         bound_by: bound.into(),
         confidence: "B".into(),
+        advice: "apply",
     };
     let of_host = HostCeilings {
         all_bots: Some(ceiling(120, "overload")),
@@ -170,7 +171,8 @@ fn nothing_of_a_hostile_log_reaches_the_terminal() {
     b.inputs.push(Log { damage: Some(EVIL.into()), ..evil_log.clone() });
     b.inputs.push(Log { duplicate_of: Some(EVIL.into()), ..evil_log.clone() });
     b.inputs.push(Log { skipped: Some(EVIL.into()), ..evil_log });
-    let ceiling = Ceiling { requests_per_minute: 1, bound_by: EVIL.into(), confidence: EVIL.into() };
+    let ceiling =
+        Ceiling { requests_per_minute: 1, bound_by: EVIL.into(), confidence: EVIL.into(), advice: "apply" };
     let of_host = HostCeilings { all_bots: Some(ceiling.clone()), bots: [(EVIL.to_owned(), ceiling)].into() };
     let text = Summary {
         baseline: &b,
