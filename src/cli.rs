@@ -175,6 +175,11 @@ pub struct AnalyzeArguments {
     #[arg(long, conflicts_with_all = ["since", "until", "last"], help_heading = "Baseline")]
     pub window_filter: bool,
 
+    /// Only records of which this holds, of several all: status=4xx,503 status!=200-399 url~REGEX method=GET host=NAME
+    /// user-agent~REGEX bot=Googlebot; = != ~ and !~
+    #[arg(long, value_name = "EXPR", help_heading = "Baseline")]
+    pub filter: Vec<String>,
+
     /// Show people and unnamed clients in the bot table too
     #[arg(long, help_heading = "Baseline")]
     pub include_other: bool,

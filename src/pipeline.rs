@@ -34,6 +34,8 @@ use crate::tally::matched::MatchedTally;
 
 mod directives;
 use directives::Directives;
+pub mod filter;
+use filter::Filters;
 mod worker;
 use worker::{Accumulator, Worker};
 
@@ -72,6 +74,8 @@ pub struct View {
     pub since: Option<i64>,
     /// Only records before this epoch second.
     pub until: Option<i64>,
+    /// Only records of which these hold.
+    pub filters: Filters,
     /// Only what matches is a bot.
     pub patterns: Option<PatternFile>,
     /// The rows of the baseline.
@@ -80,7 +84,7 @@ pub struct View {
 
 impl View {
     fn filters(&self) -> bool {
-        self.since.is_some() || self.until.is_some()
+        self.since.is_some() || self.until.is_some() || !self.filters.is_empty()
     }
 
     fn keeps(&self, epoch: i64) -> bool {

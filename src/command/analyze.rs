@@ -125,7 +125,10 @@ impl Analyze<'_> {
         if baseline.totals.records == 0 {
             let what = match baseline.totals.filtered {
                 0 => "found no record".to_owned(),
-                n => format!("found no record in the window: {n} are outside of it"),
+                n if self.arguments.filter.is_empty() => {
+                    format!("found no record in the window: {n} are outside of it")
+                }
+                n => format!("found no record that the filters keep: {n} were left out"),
             };
             let error = Error::no_data(named(&found), what).hint(
                 "crawl-baseline parse LOG shows what each line was taken for; the newest manifest stays as it was",

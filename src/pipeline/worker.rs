@@ -25,6 +25,7 @@ use crate::url;
 /// What was counted of some blocks of one source.
 #[derive(Debug)]
 pub(super) struct Accumulator {
+    default_host: Box<[u8]>,
     pub(super) lines: LineTally,
     pub(super) all: Tally,
     pub(super) window: Option<Tally>,
@@ -41,6 +42,8 @@ struct UserAgent {
     is_bot: bool,
     variant: u8,
     hash: Option<u64>,
+    /// Whether the view's filters keep what it asks for.
+    kept: bool,
     /// Names under which the view counts it.
     grouped: Box<[u32]>,
     first_match: Option<u32>,
@@ -51,6 +54,7 @@ impl Accumulator {
         let tally = || Tally::new(host);
         let patterns = pipeline.view.and_then(|v| v.patterns.as_ref()).map_or(0, PatternFile::count);
         Self {
+            default_host: host.into(),
             lines: LineTally::new(patterns),
             all: tally(),
             window: pipeline.view.filter(|v| v.filters()).map(|_| tally()),
@@ -136,7 +140,11 @@ fn hit(
     record: &Record<'_>,
     user_agent: &UserAgent,
 ) {
-    let in_window = pipeline.view.is_none_or(|v| v.keeps(record.epoch));
+    let in_window = pipeline.view.is_none_or(|v| {
+        let host = || record.host.unwrap_or(&accumulator.default_host);
+        v.keeps(record.epoch)
+            && (v.filters.is_empty() || (user_agent.kept && v.filters.keep_record(record, host())))
+    });
     if !in_window {
         accumulator.lines.filtered += 1;
     }
@@ -244,6 +252,8 @@ fn resolve(pipeline: &Pipeline<'_>, raw: Option<&[u8]>) -> UserAgent {
         _ => 0,
     };
     let is_bot = who.is_bot();
+    let bot = who.series_name(pipeline.matcher.catalogue());
+    let kept = pipeline.view.is_none_or(|view| view.filters.keep_asker(text, bot));
     let (mut grouped, mut first_match) = (Vec::new(), None);
     if let Some(view) = pipeline.view
         && view.regroups()
@@ -284,6 +294,7 @@ fn resolve(pipeline: &Pipeline<'_>, raw: Option<&[u8]>) -> UserAgent {
         variant,
         hash: text.map(stable_hash),
         checked: pipeline.verifier.can_check(&who).then_some(who),
+        kept,
         grouped: grouped.into(),
         first_match,
     }

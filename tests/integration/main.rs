@@ -11,6 +11,7 @@ mod formats;
 mod generator;
 mod generator_truth;
 mod help;
+mod input;
 mod lines;
 mod lock;
 mod properties;
