@@ -15,7 +15,6 @@ use crate::bot::names::{KNOWN, NO_USER_AGENT, Names, OTHER_CLIENT, PEOPLE, USER_
 use crate::bot::{BotId, Catalogue};
 use crate::error::Error;
 use crate::format::escape::printable;
-use crate::format::layout::Clock;
 use crate::history::compact::take_apart;
 use crate::history::known::{Decision, Skip, Stream, Write};
 use crate::history::prune::Pruned;
@@ -24,6 +23,8 @@ use crate::history::seen::{FileStamp, Seen, SeenLog};
 use crate::history::settings::Settings;
 use crate::history::source_row::{Identity, SourceEntry};
 use crate::history::write::write_source;
+use crate::pipeline::first_look::Remarks;
+use crate::pipeline::rejects::Rejected;
 use crate::pipeline::{Pipeline, SourceCount};
 use crate::source::compression::Compression;
 use crate::source::discover::LogFile;
@@ -73,6 +74,10 @@ pub struct Ingested {
     pub damage: Option<Damage>,
     /// Bytes behind the last gzip member.
     pub trailing_garbage: Option<u64>,
+    /// What its beginning tells of it.
+    pub remarks: Remarks,
+    /// Its rejected lines, where they were wanted.
+    pub rejected: Option<Rejected>,
     /// What did not fit under the caps.
     pub overflow: Vec<String>,
 }
@@ -223,6 +228,11 @@ pub fn read(
 
 fn ingested(pipeline: &Pipeline<'_>, count: SourceCount, urls: &Urls<'_>) -> Ingested {
     let lines = count.lines.finish();
+    let mut remarks = count.remarks;
+    // A string is one server's: it says what its stamps mean.
+    if let Some(layout) = &pipeline.parser.layout {
+        remarks.clock = Some(layout.clock());
+    }
     // Without patterns, what counts as a bot's follows from the rows.
     let matched = count.matched.unwrap_or_else(|| of_bots(count.window.as_ref().unwrap_or(&count.all)));
     let newest = count.all.newest();
@@ -270,6 +280,8 @@ fn ingested(pipeline: &Pipeline<'_>, count: SourceCount, urls: &Urls<'_>) -> Ing
         first_match: lines.first_match,
         damage: count.damage,
         trailing_garbage: count.trailing_garbage,
+        remarks,
+        rejected: count.rejected,
         overflow,
     }
 }
@@ -328,8 +340,6 @@ pub struct Target<'a> {
     pub pruned: &'a Pruned,
     /// Whether a source may be counted again under other settings.
     pub reclassify: bool,
-    /// What the stamps of the logs mean, where their format says so.
-    pub clock: Option<Clock>,
 }
 
 /// Decides what each log is, and writes the parts of what is new. Without a target, logs are only compared with each
@@ -373,9 +383,9 @@ pub fn store(logs: &mut [Ingested], target: Option<&Target<'_>>) -> Result<(), E
             source: source.clone(),
             identity: Identity::from(&stream.digests),
             settings: target.settings.clone(),
-            recorded: target.recorded.clone(),
+            recorded: [target.recorded.clone(), recorded(&log.remarks)].concat(),
             replaces: replaces.clone(),
-            clock: target.clock.map(|clock| clock.name().to_owned()),
+            clock: log.remarks.clock.map(|clock| clock.name().to_owned()),
             live: stream.live,
             damaged: stream.damaged,
             overlap_source: None,
@@ -385,6 +395,12 @@ pub fn store(logs: &mut [Ingested], target: Option<&Target<'_>>) -> Result<(), E
         write_source(target.folder, entry, &log.tables, &without)?;
     }
     Ok(())
+}
+
+/// What is recorded of the remarks, so that a log that is not read again still has them.
+fn recorded(remarks: &Remarks) -> Vec<(String, String)> {
+    let pair = |name: &str, value: &Option<String>| value.clone().map(|value| (name.to_owned(), value));
+    [pair(recall::EDGE, &remarks.edge), pair(recall::PROXY, &remarks.proxy)].into_iter().flatten().collect()
 }
 
 /// Remembers which files need not be read again. To be called after [`store`].

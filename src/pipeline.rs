@@ -20,6 +20,7 @@ use crate::bot::verify::Verifier;
 use crate::error::Error;
 use crate::format::client::ClientChoice;
 use crate::format::cri::whole_entries;
+use crate::format::path_host::PathHost;
 use crate::format::w3c::last_directive;
 use crate::format::{Directive, ParserOptions};
 use crate::source::compression::Compression;
@@ -36,6 +37,11 @@ mod directives;
 use directives::Directives;
 pub mod filter;
 use filter::Filters;
+pub mod first_look;
+use first_look::Remarks;
+pub mod rejects;
+use rejects::{Rejected, Spool};
+mod shrunk;
 mod worker;
 use worker::{Accumulator, Worker};
 
@@ -51,6 +57,10 @@ pub struct Pipeline<'a> {
     pub names: &'a Names,
     /// Which address is the client.
     pub client: ClientChoice,
+    /// Finds the site in a request, before any other way.
+    pub host_from_path: Option<&'a PathHost>,
+    /// Takes the rejected lines, where they are wanted.
+    pub rejects: Option<&'a Spool>,
     /// The site of records without a virtual host, where the log has none of its own.
     pub default_host: String,
     /// What shapes the baseline beside the history; `None` when nothing does.
@@ -126,6 +136,10 @@ pub struct SourceCount {
     pub grouped: Option<Tally>,
     /// The hits that matched a pattern, where only those count as bots.
     pub matched: Option<MatchedTally>,
+    /// What its beginning tells of it.
+    pub remarks: Remarks,
+    /// Its rejected lines, where they were wanted.
+    pub rejected: Option<Rejected>,
     /// Where reading ended before the end.
     pub damage: Option<Damage>,
     /// Bytes behind the last gzip member.
@@ -532,13 +546,16 @@ impl Run<'_> {
         let Plain { file, directives } = plain;
         let longest = self.pipeline.parser.max_line_bytes;
         let mut buffer = std::mem::take(&mut worker.buffer);
-        match file.read_block(number, longest, &mut buffer) {
-            Ok(block) => {
+        match shrunk::read_block(file, number, longest, &mut buffer) {
+            Ok((block, gone)) => {
                 let (start, mut end) = block.lines;
                 let mut own = block.own;
                 let at_end = number + 1 == file.blocks() || block.at_end;
                 let grew = at_end && file.file().metadata().is_ok_and(|m| m.len() != file.length());
                 let live = at_end && (self.pipeline.live || grew);
+                if let Some(gone) = gone {
+                    self.damaged(source, gone);
+                }
                 let mut deferred = 0;
                 if block.at_end && live {
                     let whole = whole_lines(&buffer, start, end);
@@ -615,6 +632,8 @@ impl Run<'_> {
                 window: whole.window,
                 grouped: whole.grouped,
                 matched: whole.matched,
+                remarks: whole.first_look.remarks(),
+                rejected: whole.rejected,
                 damage,
                 trailing_garbage: state.trailing_garbage,
                 live: state.live,
@@ -626,7 +645,7 @@ impl Run<'_> {
 
 fn shorter(e: &std::io::Error) -> String {
     if e.kind() == std::io::ErrorKind::UnexpectedEof {
-        "the file became shorter while it was read".to_owned()
+        shrunk::became_shorter().to_owned()
     } else {
         e.to_string()
     }

@@ -4,10 +4,12 @@
 
 use super::{Ingested, Known};
 use crate::error::Error;
+use crate::format::layout::Clock;
 use crate::format::{Flags, Format};
 use crate::history::known::{Decision, Proof, Skip};
 use crate::history::seen::FileStamp;
 use crate::history::source_row::SourceRow;
+use crate::pipeline::first_look::Remarks;
 use crate::source::discover::LogFile;
 use crate::tally::matched::MatchedTally;
 use crate::tally::table::{DayTables, SourceTables};
@@ -51,8 +53,24 @@ pub(super) fn recall(log: &LogFile, stamp: FileStamp, known: &Known<'_>) -> Resu
         first_match: Vec::new(),
         damage: None,
         trailing_garbage: seen.trailing_garbage,
+        remarks: remarks(row),
+        rejected: None,
         overflow: row.entry.overflow.clone(),
     }))
+}
+
+/// The names of remarks in the history.
+pub(super) const EDGE: &str = "edge_log";
+pub(super) const PROXY: &str = "proxy_addresses";
+
+fn remarks(row: &SourceRow) -> Remarks {
+    let recorded = |name: &str| row.entry.recorded.iter().find(|(n, _)| n == name).map(|(_, v)| v.clone());
+    Remarks {
+        clock: row.entry.clock.as_deref().and_then(Clock::of_name),
+        edge: recorded(EDGE),
+        proxy: recorded(PROXY),
+        rejected: Vec::new(),
+    }
 }
 
 /// `None` when a newer program has written names that this one does not know.

@@ -7,12 +7,14 @@ use std::net::IpAddr;
 use std::sync::atomic::Ordering;
 
 use super::Pipeline;
+use super::first_look::FirstLook;
+use super::rejects::Rejected;
 use crate::bot::cache::UserAgentCache;
 use crate::bot::patterns::PatternFile;
 use crate::bot::verify::network_of;
 use crate::bot::{Who, names};
 use crate::format::escape::{printable, unescape};
-use crate::format::{Directive, Flags, Line, Parser, Record, client, request};
+use crate::format::{Directive, Entry, Flags, Line, Parser, Record, client, request};
 use crate::tally::GroupBy;
 use crate::tally::distinct::stable_hash;
 use crate::tally::fold::Tally;
@@ -31,6 +33,8 @@ pub(super) struct Accumulator {
     pub(super) window: Option<Tally>,
     pub(super) grouped: Option<Tally>,
     pub(super) matched: Option<MatchedTally>,
+    pub(super) first_look: FirstLook,
+    pub(super) rejected: Option<Rejected>,
 }
 
 /// What a thread knows of a User-Agent.
@@ -60,12 +64,18 @@ impl Accumulator {
             window: pipeline.view.filter(|v| v.filters()).map(|_| tally()),
             grouped: pipeline.view.filter(|v| v.regroups()).map(|_| tally()),
             matched: pipeline.view.filter(|v| v.regroups()).map(|_| MatchedTally::default()),
+            first_look: FirstLook::default(),
+            rejected: pipeline.rejects.map(|_| Rejected::default()),
         }
     }
 
     pub(super) fn merge(&mut self, other: Self) {
         self.lines.merge(other.lines);
         self.all.merge(other.all);
+        self.first_look.merge(other.first_look);
+        if let (Some(a), Some(b)) = (&mut self.rejected, other.rejected) {
+            a.merge(b);
+        }
         if let (Some(a), Some(b)) = (&mut self.window, other.window) {
             a.merge(b);
         }
@@ -120,7 +130,13 @@ impl<'a> Worker<'a> {
         accumulator.lines.begin_block(number);
         let count = parser.block_behind(lines, directive, |entry| {
             accumulator.lines.line(&entry);
-            let Line::Record(record) = &entry.outcome else { return };
+            if number == 0 {
+                accumulator.first_look.line(&entry, pipeline.client);
+            }
+            let Line::Record(record) = &entry.outcome else {
+                keep_rejected(pipeline, accumulator, &entry);
+                return;
+            };
             let user_agent = match record.user_agent {
                 Some(text) => user_agents.get(text, |t| resolve(pipeline, Some(t))),
                 None => not_logged,
@@ -128,7 +144,18 @@ impl<'a> Worker<'a> {
             hit(pipeline, accumulator, verdicts, record, user_agent);
         });
         accumulator.lines.end_block(count);
+        if let (Some(rejected), Some(spool)) = (&mut accumulator.rejected, pipeline.rejects) {
+            rejected.end_block(number, count, spool);
+        }
         pipeline.progress.lines.fetch_add(count, Ordering::Relaxed);
+    }
+}
+
+fn keep_rejected(pipeline: &Pipeline<'_>, accumulator: &mut Accumulator, entry: &Entry<'_>) {
+    if let (Line::Reject(reject), Some(rejected), Some(spool)) =
+        (&entry.outcome, &mut accumulator.rejected, pipeline.rejects)
+    {
+        rejected.line(entry.number, reject.reason, entry.line, spool);
     }
 }
 
@@ -141,7 +168,7 @@ fn hit(
     user_agent: &UserAgent,
 ) {
     let in_window = pipeline.view.is_none_or(|v| {
-        let host = || record.host.unwrap_or(&accumulator.default_host);
+        let host = || site(pipeline, record).unwrap_or(&accumulator.default_host);
         v.keeps(record.epoch)
             && (v.filters.is_empty() || (user_agent.kept && v.filters.keep_record(record, host())))
     });
@@ -166,7 +193,7 @@ fn hit(
     let verification = verdict(pipeline, verdicts, record, user_agent);
     let target = request::target(record.request);
     let hit = Hit {
-        host: record.host,
+        host: site(pipeline, record),
         epoch: record.epoch,
         status: record.status,
         bytes: record.bytes.unwrap_or(0),
@@ -201,6 +228,12 @@ fn hit(
             grouped.add(&hit, &asker);
         }
     }
+}
+
+/// The site that a record names.
+#[inline]
+fn site<'r>(pipeline: &Pipeline<'_>, record: &Record<'r>) -> Option<&'r [u8]> {
+    pipeline.host_from_path.and_then(|path| path.of(record)).or(record.host)
 }
 
 fn client_address(pipeline: &Pipeline<'_>, record: &Record<'_>) -> Option<IpAddr> {

@@ -23,6 +23,16 @@ use proptest::prelude::*;
 
 /// Reads the files and gives what was counted of each, by path.
 fn count(matcher: &Matcher, files: &[PathBuf], threads: usize) -> Vec<(PathBuf, SourceTables, Decision)> {
+    let mut counted: Vec<_> = ingest(matcher, files, threads, &|| {})
+        .into_iter()
+        .map(|l| (l.log.path, l.tables, l.decision))
+        .collect();
+    counted.sort_by(|a, b| a.0.cmp(&b.0));
+    counted
+}
+
+/// Reads the files; `opened` is called when one was opened and its length is known, before it is read.
+fn ingest(matcher: &Matcher, files: &[PathBuf], threads: usize, opened: &(dyn Fn() + Sync)) -> Vec<Ingested> {
     let (names, progress, stop) = (Names::default(), Progress::default(), AtomicUsize::new(0));
     let (verifier, rules) = (Verifier::default(), Rules::default());
     let pipeline = Pipeline {
@@ -31,11 +41,16 @@ fn count(matcher: &Matcher, files: &[PathBuf], threads: usize) -> Vec<(PathBuf, 
         verifier: &verifier,
         names: &names,
         client: ClientChoice::Peer,
+        host_from_path: None,
+        rejects: None,
         default_host: "(default)".to_owned(),
         view: None,
         live: false,
         threads,
-        checkpoints: &|_| Vec::new(),
+        checkpoints: &|_| {
+            opened();
+            Vec::new()
+        },
         progress: &progress,
         stop: &stop,
     };
@@ -50,9 +65,51 @@ fn count(matcher: &Matcher, files: &[PathBuf], threads: usize) -> Vec<(PathBuf, 
     let urls = Urls { rules: &rules, keep_query_values: false };
     let mut read: Vec<Ingested> = ingest::read(&pipeline, &logs, &urls, None).expect("the files are there");
     ingest::store(&mut read, None).expect("nothing is written");
-    let mut counted: Vec<_> = read.into_iter().map(|l| (l.log.path, l.tables, l.decision)).collect();
-    counted.sort_by(|a, b| a.0.cmp(&b.0));
-    counted
+    read
+}
+
+#[test]
+fn a_log_that_is_truncated_or_grows_while_it_is_read_keeps_what_was_there() {
+    let matcher = Matcher::new(Arc::new(Catalogue::built_in()));
+    let line =
+        "192.0.2.1 - - [10/Mar/2026:06:25:14 +0000] \"GET / HTTP/1.1\" 200 1 \"-\" \"SomeAuditBot/1.0\"\n";
+    let (length, lines) = (line.len() as u64, 40_000);
+    let dir = tempfile::tempdir().expect("a temporary folder");
+    for threads in [1, 4] {
+        for kept in [0, 1, 5_000, 20_000, lines - 1] {
+            let path = write(dir.path(), 0, line.repeat(40_000).as_bytes(), false);
+            let truncate = || {
+                let file = std::fs::File::options().write(true).open(&path).expect("it is there");
+                file.set_len(kept * length + if kept == 0 { 0 } else { 20 }).expect("it is shortened");
+            };
+            let read = ingest(&matcher, std::slice::from_ref(&path), threads, &truncate);
+            let counts = &read[0].tables.counts;
+            assert!(counts.balances());
+            assert_eq!((counts.records, counts.lines), (kept, kept), "{threads} threads");
+            let damage = read[0].damage.as_ref().expect("it is told");
+            assert!(damage.cause.contains("became shorter"), "{damage:?}");
+            assert_eq!(read[0].length, kept * length, "the identity is that of what was counted");
+        }
+        let path = write(dir.path(), 1, line.repeat(40_000).as_bytes(), false);
+        let grow = || {
+            let mut file = std::fs::File::options().append(true).open(&path).expect("it is there");
+            file.write_all(&line.as_bytes()[..50]).expect("it grows");
+        };
+        let read = ingest(&matcher, std::slice::from_ref(&path), threads, &grow);
+        assert_eq!(read[0].tables.counts.records, lines, "what was there when it was opened");
+        assert!(read[0].damage.is_none() && read[0].is_live());
+        // An unterminated last line of a log that grows is left for the next run.
+        let path =
+            write(dir.path(), 2, &line.repeat(40_000).as_bytes()[..(lines * length - 9) as usize], false);
+        let grow = || {
+            let mut file = std::fs::File::options().append(true).open(&path).expect("it is there");
+            file.write_all(&line.as_bytes()[line.len() - 9..]).expect("it grows");
+        };
+        let read = ingest(&matcher, std::slice::from_ref(&path), threads, &grow);
+        let counts = &read[0].tables.counts;
+        assert_eq!((counts.records, counts.deferred_bytes), (lines - 1, length - 9));
+        assert!(counts.balances() && read[0].is_live());
+    }
 }
 
 fn write(dir: &Path, index: usize, text: &[u8], packed: bool) -> PathBuf {
