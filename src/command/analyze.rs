@@ -142,7 +142,10 @@ impl Analyze<'_> {
                 }
                 n => format!("found no record that the filters keep: {n} were left out"),
             };
-            let guessed = logs.iter().find_map(|log| inputs::likely(self.reading, log));
+            let guessed = logs
+                .iter()
+                .find_map(|log| inputs::likely(self.reading, log))
+                .or_else(|| inputs::likely_of_skipped(self.reading, &found));
             let hint = guessed.unwrap_or_else(|| {
                 "crawl-baseline parse LOG shows what each line was taken for; the newest manifest stays as it was"
                     .to_owned()

@@ -69,14 +69,20 @@ fn by_tail(text: &[u8]) -> Option<Clock> {
     }
 }
 
-/// nginx writes a quote as `\x22`, Apache as `\"`; neither does the other, whatever a client sends.
+/// nginx writes a quote as `\x22` and a byte as `\xE9`, Apache as `\"` and `\xe9`; neither does the other's, whatever a
+/// client sends.
 fn by_escapes(record: &Record<'_>) -> Option<Clock> {
     let fields = [record.request, record.referer.unwrap_or_default(), record.user_agent.unwrap_or_default()];
     fields.into_iter().find_map(|field| {
         let at = memchr::memchr(b'\\', field)?;
         match field.get(at + 1..)? {
             [b'"' | b'\\' | b't' | b'n' | b'r', ..] => Some(Clock::Start),
-            [b'x', b'2', b'2', ..] | [b'x', b'5', b'C', ..] => Some(Clock::End),
+            [b'x', b'2', b'2', ..] => Some(Clock::End),
+            // Of bytes beyond ASCII one writes capital letters, the other small ones.
+            [b'x', high, low, ..] if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() => {
+                let letter = [high, low].into_iter().find(|digit| digit.is_ascii_alphabetic())?;
+                Some(if letter.is_ascii_uppercase() { Clock::End } else { Clock::Start })
+            }
             _ => None,
         }
     })
@@ -154,7 +160,9 @@ mod tests {
         // A client that sends `\x22` is logged as `\\x22` by Apache and as `\x5Cx22` by nginx.
         assert_eq!(clock(&line(r"\\x22")), Some(Clock::Start));
         assert_eq!(clock(&line(r"\x5Cx22")), Some(Clock::End));
-        assert_eq!(clock(&line(r"\xe9")), None);
+        assert_eq!(clock(&line(r"\xe9")), Some(Clock::Start));
+        assert_eq!(clock(&line(r"\xE9")), Some(Clock::End));
+        assert_eq!(clock(&line(r"\x16\x03")), None);
     }
 
     #[test]

@@ -99,8 +99,7 @@ fn a_log_that_is_truncated_or_grows_while_it_is_read_keeps_what_was_there() {
         assert_eq!(read[0].tables.counts.records, lines, "what was there when it was opened");
         assert!(read[0].damage.is_none() && read[0].is_live());
         // An unterminated last line of a log that grows is left for the next run.
-        let path =
-            write(dir.path(), 2, &line.repeat(40_000).as_bytes()[..(lines * length - 9) as usize], false);
+        let path = write(dir.path(), 2, &line.repeat(40_000).as_bytes()[..line.len() * 40_000 - 9], false);
         let grow = || {
             let mut file = std::fs::File::options().append(true).open(&path).expect("it is there");
             file.write_all(&line.as_bytes()[line.len() - 9..]).expect("it grows");

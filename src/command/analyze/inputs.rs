@@ -14,6 +14,7 @@ use crate::format::guess::guess;
 use crate::format::{Line, Parser};
 use crate::history::known::{Decision, Skip};
 use crate::ingest::{Ingested, Urls};
+use crate::source::compression::Compression;
 use crate::source::discover::Discovery;
 use crate::source::stream::Stream;
 use crate::tally::GroupBy;
@@ -38,6 +39,27 @@ pub(super) struct Remarks<'a> {
 pub(super) fn likely(reading: &Reading, log: &Ingested) -> Option<String> {
     let unread = log.tables.counts.records == 0 && log.tables.counts.rejected() > 0;
     unread.then(|| guess(&log.remarks.rejected, &reading.parser)).flatten()
+}
+
+/// The same for a run whose folders hold no log: of the first files that were passed over for their lines.
+pub(super) fn likely_of_skipped(reading: &Reading, found: &Discovery) -> Option<String> {
+    if !found.logs.is_empty() {
+        return None;
+    }
+    let unknown = found.skipped.iter().filter(|s| s.reason.starts_with("no line of a known format"));
+    unknown.take(3).find_map(|skipped| {
+        let mut file = File::open(&skipped.path).ok()?;
+        let mut head = Vec::new();
+        (&mut file).take(Compression::HEAD as u64).read_to_end(&mut head).ok()?;
+        let compression = Compression::of(&head);
+        let reader: Box<dyn Read + Send> = Box::new(std::io::Cursor::new(head).chain(file));
+        let mut stream = Stream::open(reader, compression, reading.parser.max_line_bytes).ok()?;
+        let mut buffer = Vec::new();
+        let shape = stream.next_block(&mut buffer)?;
+        let lines: Vec<&[u8]> =
+            buffer[shape.lines_start..shape.lines_end].split(|b| *b == b'\n').take(20).collect();
+        guess(&lines, &reading.parser).map(|hint| format!("{}: {hint}", skipped.path.display()))
+    })
 }
 
 impl<'a> Remarks<'a> {

@@ -1,6 +1,6 @@
 //! `--rejects FILE`: the rejected lines of all logs, one a row: path, line number, reason, line.
 //!
-//! Example of a row: `access.log	17	bad_status	192.0.2.10 - - [10/Mar/2026:06:25:14 +0000] "GET / HTTP/1.1" x 5`
+//! Example of a row, tabs as blanks: `access.log 17 bad_status 192.0.2.10 - - [10/Mar/2026:06:25:14 +0000] "GET / HTTP/1.1" x 5`
 
 use std::io::{BufWriter, ErrorKind, Write};
 use std::path::Path;
