@@ -6,7 +6,8 @@
 use crawl_baseline::format::{Line, Parser, ParserOptions};
 
 libfuzzer_sys::fuzz_target!(|block: &[u8]| {
-    let options = ParserOptions { now: Some(1_773_194_400), max_line_bytes: 4096, ..ParserOptions::default() };
+    let options =
+        ParserOptions { now: Some(1_773_194_400), max_line_bytes: 4096, ..ParserOptions::default() };
     let lines: Vec<&[u8]> = block.split_inclusive(|byte| *byte == b'\n').collect();
     let (mut parts, mut columns_named) = (0, false);
     let count = Parser::new(options.clone()).block(block, |entry| {
