@@ -100,6 +100,22 @@ pub struct ReadingArguments {
     #[arg(long, value_name = "WHICH", default_value = "peer")]
     pub client: Client,
 
+    /// A proxy of your own, as 10.0.0.0/8 or an address, for --client last-untrusted; may be repeated
+    #[arg(long, value_name = "CIDR")]
+    pub trusted_proxy: Vec<String>,
+
+    /// Zero the host part of client addresses (/24, /48) before anything is stored or printed
+    #[arg(long)]
+    pub mask_clients: bool,
+
+    /// The site of a record is what this finds in its path: the group `host`, else the first group
+    #[arg(long, value_name = "REGEX")]
+    pub host_from_path: Option<String>,
+
+    /// The field behind the User-Agent that is the latency, and its unit (s, ms, us, ns): 1:us the first, -1:s the last
+    #[arg(long, value_name = "POSITION:UNIT", allow_hyphen_values = true)]
+    pub latency_field: Option<String>,
+
     /// Bots of your own, looked at before the built-in catalogue
     #[arg(long, value_name = "FILE")]
     pub catalogue: Option<PathBuf>,
@@ -126,8 +142,10 @@ pub struct ReadingArguments {
 pub enum Client {
     /// The address that the server saw
     Peer,
-    /// The first of the X-Forwarded-For list
+    /// The first of the X-Forwarded-For list, which whoever asks may have written
     FirstXff,
+    /// The nearest that is no --trusted-proxy
+    LastUntrusted,
 }
 
 /// `analyze`
@@ -161,6 +179,9 @@ pub struct AnalyzeArguments {
     /// requests, separated by tabs; --rdns reads the answers
     #[arg(long, value_name = "FILE", conflicts_with = "history_only", help_heading = "Output")]
     pub unverified_ips: Option<PathBuf>,
+    /// Write every rejected line here: path, number, reason and the line, separated by tabs; - for standard output
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub rejects: Option<PathBuf>,
 
     /// Form of the manifest
     #[arg(long, value_name = "FORM", default_value = "yaml", help_heading = "Output")]
@@ -201,6 +222,11 @@ pub struct AnalyzeArguments {
     /// Only the last --time-window-min minutes
     #[arg(long, conflicts_with_all = ["since", "until", "last"], help_heading = "Baseline")]
     pub window_filter: bool,
+
+    /// Only records of which this holds, of several all: status=4xx,503 status!=200-399 url~REGEX method=GET host=NAME
+    /// user-agent~REGEX bot=Googlebot; = != ~ and !~
+    #[arg(long, value_name = "EXPR", help_heading = "Baseline")]
+    pub filter: Vec<String>,
 
     /// Show people and unnamed clients in the bot table too
     #[arg(long, help_heading = "Baseline")]

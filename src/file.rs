@@ -28,7 +28,8 @@ const LONGEST_NAME: usize = 120;
 pub type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 /// Writes a file whole or not at all: 0640 (less the umask), never through a symbolic link, on the disk when this
-/// returns. A symbolic link under the final name is replaced, not followed.
+/// returns. A symbolic link under the final name is replaced, not followed. A pipe or device (`/dev/null`) is written to
+/// as it is.
 ///
 /// # Errors
 ///
@@ -38,6 +39,9 @@ pub fn write_atomically<T>(
     path: &Path,
     write: impl FnOnce(&mut BufWriter<File>) -> Result<T, Failure>,
 ) -> Result<T, Error> {
+    if fs::metadata(path).is_ok_and(|m| !m.is_file() && !m.is_dir()) {
+        return write_through(path, write);
+    }
     let (Some(folder), Some(name)) = (path.parent(), path.file_name().and_then(|n| n.to_str())) else {
         return Err(Error::runtime(path.display(), "cannot write").cause("it is no file name"));
     };
@@ -75,13 +79,21 @@ pub fn write_named<T>(
     if !is_special && !is_opened {
         return write_atomically(path, write);
     }
+    write_through(path, write)
+}
+
+/// Writes to what is no file, a pipe or a device: nothing can take its place.
+fn write_through<T>(
+    path: &Path,
+    write: impl FnOnce(&mut BufWriter<File>) -> Result<T, Failure>,
+) -> Result<T, Error> {
     let file = OpenOptions::new().write(true).open(path).map_err(|e| cannot_write(path, &e))?;
     let mut writer = BufWriter::with_capacity(64 * 1024, file);
     let value = write(&mut writer).map_err(|cause| match cause.downcast::<Error>() {
         Ok(own) => *own,
         Err(cause) => cannot_write(path, &cause),
     })?;
-    writer.flush().map_err(|e| cannot_write(path, &e))?;
+    writer.into_inner().map_err(|e| cannot_write(path, &e.into_error()))?;
     Ok(value)
 }
 
@@ -464,5 +476,15 @@ mod tests {
         assert!(left.len() == 1 && is_temporary(&left[0]), "{left:?}");
         assert_eq!(sweep_temporaries(folder.path()).unwrap().len(), 1);
         assert_eq!(names(folder.path()), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_pipe_or_a_device_is_written_to_and_stays_what_it_is() {
+        write_atomically(Path::new("/dev/null"), |out| Ok(io::Write::write_all(out, b"x")?)).unwrap();
+        assert!(!fs::metadata("/dev/null").unwrap().is_file());
+        let e =
+            write_atomically(Path::new("/dev/full"), |out| Ok(io::Write::write_all(out, b"x")?)).unwrap_err();
+        assert!(e.exit().code() == 5 && e.to_string().starts_with("/dev/full: cannot write: "), "{e}");
+        assert!(!fs::metadata("/dev/full").unwrap().is_file());
     }
 }

@@ -16,7 +16,6 @@ use crate::bot::names::{KNOWN, NO_USER_AGENT, Names, OTHER_CLIENT, PEOPLE, USER_
 use crate::bot::{BotId, Catalogue};
 use crate::error::Error;
 use crate::format::escape::printable;
-use crate::format::layout::Clock;
 use crate::history::compact::take_apart;
 use crate::history::known::{Decision, Skip, Stream, Write};
 use crate::history::prune::Pruned;
@@ -25,6 +24,8 @@ use crate::history::seen::{FileStamp, Seen, SeenLog};
 use crate::history::settings::Settings;
 use crate::history::source_row::{Identity, SourceEntry};
 use crate::history::write::write_source;
+use crate::pipeline::first_look::Remarks;
+use crate::pipeline::rejects::Rejected;
 use crate::pipeline::{Pipeline, SourceCount};
 use crate::source::compression::Compression;
 use crate::source::discover::LogFile;
@@ -84,6 +85,10 @@ pub struct Ingested {
     pub damage: Option<Damage>,
     /// Bytes behind the last gzip member.
     pub trailing_garbage: Option<u64>,
+    /// What its beginning tells of it.
+    pub remarks: Remarks,
+    /// Its rejected lines, where they were wanted.
+    pub rejected: Option<Rejected>,
     /// What did not fit under the caps.
     pub overflow: Vec<String>,
 }
@@ -244,6 +249,11 @@ fn ingested(pipeline: &Pipeline<'_>, mut count: SourceCount, urls: &Urls<'_>) ->
     let name = |who: u32| named(pipeline.matcher.catalogue(), pipeline.names, who).bot;
     let unverified = unverified.into_iter().map(|((client, who), n)| ((client, name(who)), n)).collect();
     let lines = count.lines.finish();
+    let mut remarks = count.remarks;
+    // A string is one server's: it says what its stamps mean.
+    if let Some(layout) = &pipeline.parser.layout {
+        remarks.clock = Some(layout.clock());
+    }
     // Without patterns, what counts as a bot's follows from the rows.
     let matched = count.matched.unwrap_or_else(|| of_bots(count.window.as_ref().unwrap_or(&count.all)));
     let newest = count.all.newest();
@@ -294,6 +304,8 @@ fn ingested(pipeline: &Pipeline<'_>, mut count: SourceCount, urls: &Urls<'_>) ->
         unverified: (unverified, left_out),
         damage: count.damage,
         trailing_garbage: count.trailing_garbage,
+        remarks,
+        rejected: count.rejected,
         overflow,
     }
 }
@@ -352,8 +364,6 @@ pub struct Target<'a> {
     pub pruned: &'a Pruned,
     /// Whether a source may be counted again under other settings.
     pub reclassify: bool,
-    /// What the stamps of the logs mean, where their format says so.
-    pub clock: Option<Clock>,
 }
 
 /// Decides what each log is, and writes the parts of what is new. Without a target, logs are only compared with each
@@ -399,7 +409,7 @@ pub fn store(logs: &mut [Ingested], target: Option<&Target<'_>>) -> Result<(), E
             settings: target.settings.clone(),
             recorded: recorded(&target.recorded, log),
             replaces: replaces.clone(),
-            clock: target.clock.map(|clock| clock.name().to_owned()),
+            clock: log.remarks.clock.map(|clock| clock.name().to_owned()),
             live: stream.live,
             damaged: stream.damaged,
             overlap_source: None,
@@ -448,10 +458,12 @@ pub fn remember(logs: &[Ingested], seen: &Seen, history: &History) -> Result<(),
     if now == *seen { Ok(()) } else { now.write(history.folder()) }
 }
 
-/// What is kept beside the settings of a source.
+/// What is kept beside the settings of a source; its remarks, so that a log that is not read again still has them.
 fn recorded(of_run: &[(String, String)], log: &Ingested) -> Vec<(String, String)> {
-    let proxy = log.proxy.iter().map(|why| (PROXY.to_owned(), why.clone()));
-    let mut all: Vec<_> = of_run.iter().cloned().chain(proxy).collect();
+    let remarks =
+        [(PROXY, &log.proxy), (recall::EDGE, &log.remarks.edge), (recall::PROXY_CLIENTS, &log.remarks.proxy)];
+    let remarks = remarks.into_iter().filter_map(|(name, why)| Some((name.to_owned(), why.clone()?)));
+    let mut all: Vec<_> = of_run.iter().cloned().chain(remarks).collect();
     all.sort();
     all
 }

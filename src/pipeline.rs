@@ -20,6 +20,7 @@ use crate::bot::verify::Verifier;
 use crate::error::Error;
 use crate::format::client::ClientChoice;
 use crate::format::cri::whole_entries;
+use crate::format::path_host::PathHost;
 use crate::format::w3c::last_directive;
 use crate::format::{Directive, ParserOptions};
 use crate::source::compression::Compression;
@@ -34,6 +35,13 @@ use crate::tally::matched::MatchedTally;
 
 mod directives;
 use directives::Directives;
+pub mod filter;
+use filter::Filters;
+pub mod first_look;
+use first_look::Remarks;
+pub mod rejects;
+use rejects::{Rejected, Spool};
+mod shrunk;
 mod worker;
 use worker::{Accumulator, Worker};
 
@@ -49,6 +57,10 @@ pub struct Pipeline<'a> {
     pub names: &'a Names,
     /// Which address is the client.
     pub client: ClientChoice,
+    /// Finds the site in a request, before any other way.
+    pub host_from_path: Option<&'a PathHost>,
+    /// Takes the rejected lines, where they are wanted.
+    pub rejects: Option<&'a Spool>,
     /// The site of records without a virtual host, where the log has none of its own.
     pub default_host: String,
     /// What shapes the baseline beside the history; `None` when nothing does.
@@ -74,6 +86,8 @@ pub struct View {
     pub since: Option<i64>,
     /// Only records before this epoch second.
     pub until: Option<i64>,
+    /// Only records of which these hold.
+    pub filters: Filters,
     /// Only what matches is a bot.
     pub patterns: Option<PatternFile>,
     /// The rows of the baseline.
@@ -82,7 +96,7 @@ pub struct View {
 
 impl View {
     fn filters(&self) -> bool {
-        self.since.is_some() || self.until.is_some()
+        self.since.is_some() || self.until.is_some() || !self.filters.is_empty()
     }
 
     fn keeps(&self, epoch: i64) -> bool {
@@ -124,6 +138,10 @@ pub struct SourceCount {
     pub grouped: Option<Tally>,
     /// The hits that matched a pattern, where only those count as bots.
     pub matched: Option<MatchedTally>,
+    /// What its beginning tells of it.
+    pub remarks: Remarks,
+    /// Its rejected lines, where they were wanted.
+    pub rejected: Option<Rejected>,
     /// Where reading ended before the end.
     pub damage: Option<Damage>,
     /// Bytes behind the last gzip member.
@@ -539,8 +557,13 @@ impl Run<'_> {
             return self.block_done(source);
         }
         let mut buffer = std::mem::take(&mut worker.buffer);
-        match plain.file.read_block(number, longest, &mut buffer) {
-            Ok(block) => self.count_bytes(worker, source, plain, checkpoints, number, (&buffer, block)),
+        match shrunk::read_block(&plain.file, number, longest, &mut buffer) {
+            Ok((block, gone)) => {
+                if let Some(gone) = gone {
+                    self.damaged(source, gone);
+                }
+                self.count_bytes(worker, source, plain, checkpoints, number, (&buffer, block));
+            }
             Err(e) => {
                 self.damaged(source, Damage { at_byte: number * BLOCK_BYTES as u64, cause: shorter(&e) })
             }
@@ -567,7 +590,7 @@ impl Run<'_> {
         let grew = at_end && file.file().metadata().is_ok_and(|m| m.len() != file.length());
         let live = at_end && (self.pipeline.live || grew);
         let mut deferred = 0;
-        if block.at_end && live {
+        if block.at_end && (live || file.was_cut()) {
             let whole = whole_lines(bytes, start, end);
             deferred = end - whole;
             end = whole;
@@ -668,6 +691,8 @@ impl Run<'_> {
                 window: whole.window,
                 grouped: whole.grouped,
                 matched: whole.matched,
+                remarks: whole.first_look.remarks(),
+                rejected: whole.rejected,
                 damage,
                 trailing_garbage: state.trailing_garbage,
                 live: state.live,
@@ -679,7 +704,7 @@ impl Run<'_> {
 
 fn shorter(e: &std::io::Error) -> String {
     if e.kind() == std::io::ErrorKind::UnexpectedEof {
-        "the file became shorter while it was read".to_owned()
+        shrunk::became_shorter().to_owned()
     } else {
         e.to_string()
     }

@@ -3,6 +3,7 @@
 mod ceilings;
 mod inputs;
 mod progress;
+mod rejects;
 mod verification;
 mod view;
 
@@ -33,6 +34,7 @@ use crate::history::seen::Seen;
 use crate::history::settings::Settings;
 use crate::ingest::{self, DEFAULT_HOST, Ingested, Target, Urls};
 use crate::manifest::Manifest;
+use crate::pipeline::rejects::Spool;
 use crate::pipeline::{Pipeline, Progress, View};
 use crate::report::{HostCeilings, Summary};
 use crate::source::discover::{Discovery, LogFile};
@@ -60,6 +62,12 @@ pub fn run(arguments: &AnalyzeArguments, stop: &Arc<AtomicUsize>) -> Result<Exit
         return Err(Error::usage("--max-reject-share", "is no share in per cent").cause("expected 0 to 100"));
     }
     config::check_categories("--enforce", &arguments.enforce)?;
+    let to_stdout = |path: &Option<PathBuf>| path.as_deref() == Some(Path::new("-"));
+    if to_stdout(&arguments.output_json) && to_stdout(&arguments.rejects) {
+        return Err(Error::usage("--rejects -", "standard output holds the JSON already")
+            .cause("expected one of --output-json and --rejects on it")
+            .hint("write one of them to a file"));
+    }
     let view = view::of(arguments, &reading)?;
     let output = place::output(arguments.output_dir.as_ref(), &reading.file);
     let lock_path = place::lock_file(arguments.lock_file.as_ref(), &reading.file, &output);
@@ -104,11 +112,15 @@ impl Analyze<'_> {
         let rules = Rules::default();
         let urls = Urls { rules: &rules, keep_query_values: self.arguments.keep_query_values };
         let seen = history.as_ref().map(|h| Seen::read(h.folder())).unwrap_or_default();
-        let mut logs = self.read(&found, history.as_ref().map(|h| (h, &seen)), &urls)?;
+        let spool = self.arguments.rejects.as_ref().map(|_| Spool::new(self.reading.mask_clients));
+        let mut logs = self.read(&found, history.as_ref().map(|h| (h, &seen)), &urls, spool.as_ref())?;
         self.store(&mut logs, history.as_ref())?;
+        if let (Some(path), Some(spool)) = (&self.arguments.rejects, &spool) {
+            rejects::write(path, spool, &logs)?;
+        }
         self.remember(&logs, &seen)?;
 
-        let mut remarks = inputs::Remarks::new(&found, self.arguments.max_reject_share);
+        let mut remarks = inputs::Remarks::new(&found, self.reading, self.arguments.max_reject_share);
         remarks.look_at(&logs);
         for error in &remarks.errors {
             console::print_error(error);
@@ -129,11 +141,20 @@ impl Analyze<'_> {
         if baseline.totals.records == 0 {
             let what = match baseline.totals.filtered {
                 0 => "found no record".to_owned(),
-                n => format!("found no record in the window: {n} are outside of it"),
+                n if self.arguments.filter.is_empty() => {
+                    format!("found no record in the window: {n} are outside of it")
+                }
+                n => format!("found no record that the filters keep: {n} were left out"),
             };
-            let error = Error::no_data(named(&found), what).hint(
-                "crawl-baseline parse LOG shows what each line was taken for; the newest manifest stays as it was",
-            );
+            let guessed = logs
+                .iter()
+                .find_map(|log| inputs::likely(self.reading, log))
+                .or_else(|| inputs::likely_of_skipped(self.reading, &found));
+            let hint = guessed.unwrap_or_else(|| {
+                "crawl-baseline parse LOG shows what each line was taken for; the newest manifest stays as it was"
+                    .to_owned()
+            });
+            let error = Error::no_data(named(&found), what).hint(hint);
             console::print_error(&error);
             status = status.and(error.exit());
         } else if baseline.totals.bot_records == 0 && self.arguments.fail_on_empty {
@@ -220,6 +241,7 @@ impl Analyze<'_> {
         found: &Discovery,
         history: Option<(&History, &Seen)>,
         urls: &Urls<'_>,
+        rejects: Option<&Spool>,
     ) -> Result<Vec<Ingested>, Error> {
         let view = match self.view.last_seconds {
             None => self.view.view(None),
@@ -229,11 +251,11 @@ impl Analyze<'_> {
                         .cause("the newest record has to be known before counting")
                         .hint("write it to a file first, or use --since"));
                 }
-                let newest = self.pass(found, None, history, urls)?.iter().filter_map(newest_of).max();
+                let newest = self.pass(found, None, history, urls, None)?.iter().filter_map(newest_of).max();
                 self.view.view(newest.map(|newest| newest + 1 - span))
             }
         };
-        self.pass(found, view.as_ref(), history, urls)
+        self.pass(found, view.as_ref(), history, urls, rejects)
     }
 
     fn pass(
@@ -242,6 +264,7 @@ impl Analyze<'_> {
         view: Option<&View>,
         history: Option<(&History, &Seen)>,
         urls: &Urls<'_>,
+        rejects: Option<&Spool>,
     ) -> Result<Vec<Ingested>, Error> {
         let names = Names::default();
         let progress = Progress::default();
@@ -255,6 +278,8 @@ impl Analyze<'_> {
             verifier: &self.reading.verifier,
             names: &names,
             client: self.reading.client,
+            host_from_path: self.reading.host_from_path.as_ref(),
+            rejects,
             default_host: self.default_host(),
             view,
             live: self.arguments.live,
@@ -270,7 +295,8 @@ impl Analyze<'_> {
             && self.view.last_seconds.is_none()
             && !self.arguments.live
             && !self.arguments.reclassify
-            && self.arguments.unverified_ips.is_none();
+            && self.arguments.unverified_ips.is_none()
+            && rejects.is_none();
         let known = history.filter(|_| recalls).map(|(history, seen)| ingest::Known {
             history,
             seen,
@@ -298,7 +324,6 @@ impl Analyze<'_> {
             settings: self.settings(),
             recorded: self.reading.recorded(),
             reclassify: self.arguments.reclassify,
-            clock: self.reading.parser.layout.as_ref().map(|layout| layout.clock()),
         });
         ingest::store(logs, target.as_ref())
     }
@@ -404,8 +429,9 @@ impl Analyze<'_> {
         if self.arguments.quiet {
             return Ok(());
         }
-        if self.arguments.output_json.as_deref() == Some(Path::new("-")) {
-            // Standard output holds the JSON and nothing else.
+        let to_stdout = |path: &Option<PathBuf>| path.as_deref() == Some(Path::new("-"));
+        if to_stdout(&self.arguments.output_json) || to_stdout(&self.arguments.rejects) {
+            // Standard output holds the data and nothing else.
             console::print_text(&text);
         } else {
             console::write_out(text.as_bytes())?;

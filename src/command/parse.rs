@@ -16,6 +16,7 @@ use crate::cli::ParseArguments;
 use crate::error::Error;
 use crate::exit::ExitStatus;
 use crate::format::escape::unescape;
+use crate::format::guess::guess;
 use crate::format::{Entry, Line, Parser, client};
 use crate::source::compression::Compression;
 use crate::source::discover::LogFile;
@@ -61,6 +62,9 @@ pub fn run(arguments: &ParseArguments, stop: &Arc<AtomicUsize>) -> Result<ExitSt
     Ok(status)
 }
 
+/// Rejected lines that a hint is made from.
+const LOOKED_AT: usize = 20;
+
 enum Failed {
     ReaderWentAway,
     Error(Error),
@@ -103,6 +107,7 @@ fn print_log(
     let mut stream = Stream::open(reader, compression, reading.parser.max_line_bytes).map_err(unreadable)?;
     let mut parser = Parser::new(reading.parser.clone());
     let (mut buffer, mut number) = (Vec::new(), 0);
+    let (mut records, mut rejected): (u64, Vec<Vec<u8>>) = (0, Vec::new());
     parser.begin_source();
     while let Some(shape) = stream.next_block(&mut buffer) {
         let signal = stop.load(Ordering::Relaxed);
@@ -111,6 +116,11 @@ fn print_log(
         }
         let mut result = Ok(());
         let lines = parser.block(&buffer[shape.lines_start..shape.lines_end], |entry| {
+            match &entry.outcome {
+                Line::Record(_) => records += 1,
+                Line::Reject(_) if rejected.len() < LOOKED_AT => rejected.push(entry.line.to_vec()),
+                _ => {}
+            }
             if result.is_ok() {
                 result = print_line(reading, &place, number + entry.number + 1, &entry, out);
             }
@@ -121,6 +131,11 @@ fn print_log(
             _ => cannot_write(&e).into(),
         })?;
         parser.continue_source();
+    }
+    if records == 0
+        && let Some(hint) = guess(&rejected, &reading.parser)
+    {
+        console::print_error(&Error::partial(&place, "no line was read").hint(hint));
     }
     match stream.damage() {
         Some(damage) => Err(Error::partial(&place, format_args!("cannot read past byte {}", damage.at_byte))
@@ -157,7 +172,7 @@ fn print_line(
         }
         _ => object::Who::default(),
     };
-    let object = object::object(place, number, entry, &who, reading.client);
+    let object = object::object(place, number, entry, &who, reading);
     serde_json::to_writer(&mut *out, &object).map_err(io::Error::from)?;
     out.write_all(b"\n")
 }

@@ -7,10 +7,11 @@ use chrono::{DateTime, Utc};
 
 use crate::bot::verify::Verifier;
 use crate::bot::{Catalogue, Matcher};
-use crate::cli::{Client, ReadingArguments};
+use crate::cli::ReadingArguments;
 use crate::config::{self, File};
 use crate::error::Error;
 use crate::format::client::ClientChoice;
+use crate::format::path_host::PathHost;
 use crate::format::{Line, Parser, ParserOptions};
 use crate::source::discover::{Discovery, discover};
 
@@ -28,6 +29,10 @@ pub struct Reading {
     pub verifier: Verifier,
     /// Which address is the client.
     pub client: ClientChoice,
+    /// Whether the host part of client addresses is zeroed.
+    pub mask_clients: bool,
+    /// Finds the site in a request.
+    pub host_from_path: Option<PathHost>,
     /// Settings that change what is counted, by flag name, as given.
     pub given: Vec<(String, String)>,
     arguments: Vec<(PathBuf, Option<String>)>,
@@ -59,11 +64,21 @@ impl Reading {
         remember("ip-ranges", ip_ranges.map(|p| p.display().to_string()));
         let named = (arguments.log_format != "auto").then(|| arguments.log_format.clone());
         remember("log-format", parser.layout.as_ref().map(|layout| layout.text().to_owned()).or(named));
-        let client = match arguments.client {
-            Client::Peer => ClientChoice::Peer,
-            Client::FirstXff => ClientChoice::FirstXff,
-        };
-        remember("client", (client == ClientChoice::FirstXff).then(|| "first-xff".to_owned()));
+        remember("assume-zone", (parser.assume_zone_seconds != 0).then(|| arguments.assume_zone.clone()));
+        remember("latency-field", arguments.latency_field.clone());
+        let client = config::client_choice(arguments)?;
+        match client {
+            ClientChoice::Peer => {}
+            ClientChoice::FirstXff => remember("client", Some("first-xff".to_owned())),
+            ClientChoice::LastUntrusted(networks) => {
+                remember("client", Some("last-untrusted".to_owned()));
+                networks.iter().for_each(|network| remember("trusted-proxy", Some(network.to_string())));
+            }
+        }
+        remember("mask-clients", arguments.mask_clients.then(|| "true".to_owned()));
+        let host_from_path = config::host_from_path(arguments)?;
+        remember("host-from-path", arguments.host_from_path.clone());
+        let mask_clients = arguments.mask_clients;
         let arguments = logs(arguments, &file)?;
         Ok(Self {
             now,
@@ -71,6 +86,8 @@ impl Reading {
             matcher: Matcher::new(Arc::new(catalogue)),
             verifier,
             client,
+            mask_clients,
+            host_from_path,
             given,
             arguments,
             file,

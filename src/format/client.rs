@@ -4,7 +4,12 @@
 //!
 //! Example of its input: `[2001:db8::5]:50944`
 
+use std::borrow::Cow;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::sync::LazyLock;
+
+use ipnet::IpNet;
+use regex::bytes::Regex;
 
 use super::escape::{printable, unescape};
 use super::record::Record;
@@ -17,6 +22,9 @@ pub enum ClientChoice {
     Peer,
     /// The first of the X-Forwarded-For list in front, where there is one: whatever the client wrote.
     FirstXff,
+    /// The nearest one that is in none of these networks: what the last proxy of one's own saw. The networks live as long
+    /// as the process, so that a choice can be copied.
+    LastUntrusted(&'static [IpNet]),
 }
 
 /// The address in a word; port, brackets and zone dropped, IPv4-mapped IPv6 as IPv4. `None` for a name.
@@ -78,12 +86,11 @@ pub fn printed(word: &[u8]) -> Option<String> {
 
 /// The entries of an X-Forwarded-For list, blanks and quotes around it dropped.
 pub fn forwarded(list: &[u8]) -> impl Iterator<Item = &[u8]> {
-    list.strip_prefix(b"\"")
-        .and_then(|inner| inner.strip_suffix(b"\""))
-        .unwrap_or(list)
-        .split(|byte| *byte == b',')
-        .map(<[u8]>::trim_ascii)
-        .filter(|entry| !entry.is_empty())
+    without_quotes(list).split(|byte| *byte == b',').map(<[u8]>::trim_ascii).filter(|entry| !entry.is_empty())
+}
+
+fn without_quotes(list: &[u8]) -> &[u8] {
+    list.strip_prefix(b"\"").and_then(|inner| inner.strip_suffix(b"\"")).unwrap_or(list)
 }
 
 /// The word of the client that `choice` names, as logged.
@@ -94,14 +101,97 @@ pub fn chosen<'a>(record: &Record<'a>, choice: ClientChoice) -> &'a [u8] {
             let known = |entry: &&[u8]| *entry != b"-" && !entry.eq_ignore_ascii_case(b"unknown");
             forwarded(list).find(known).unwrap_or(record.client)
         }
+        (ClientChoice::LastUntrusted(trusted), list) => {
+            last_untrusted(record.client, list.unwrap_or_default(), trusted)
+        }
         _ => record.client,
     }
+}
+
+/// From the peer backwards through the list, past every proxy that is trusted. What is no address was written by
+/// somebody whom nobody can name: then the last one that is known counts.
+fn last_untrusted<'a>(peer: &'a [u8], list: &'a [u8], trusted: &[IpNet]) -> &'a [u8] {
+    // A socket of this machine is a proxy on this machine.
+    let trusts = |word: &[u8]| {
+        word == b"unix:" || address(word).is_some_and(|a| trusted.iter().any(|network| network.contains(&a)))
+    };
+    let mut client = peer;
+    if !trusts(peer) {
+        return peer;
+    }
+    for entry in without_quotes(list).rsplit(|byte| *byte == b',').map(<[u8]>::trim_ascii) {
+        if address(entry).is_none() {
+            return client;
+        }
+        client = entry;
+        if !trusts(entry) {
+            break;
+        }
+    }
+    client
+}
+
+/// An address with its host part zeroed: /24 of IPv4, /48 of IPv6.
+#[must_use]
+pub fn masked(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V4(a) => {
+            let [a, b, c, _] = a.octets();
+            IpAddr::V4(Ipv4Addr::new(a, b, c, 0))
+        }
+        IpAddr::V6(a) => {
+            let [a, b, c, ..] = a.segments();
+            IpAddr::V6(Ipv6Addr::new(a, b, c, 0, 0, 0, 0, 0))
+        }
+    }
+}
+
+/// A text in which the host part of whatever may be an address is zeroed.
+#[must_use]
+pub fn mask_addresses(text: &[u8]) -> Cow<'_, [u8]> {
+    // Anywhere, in longer runs of digits too: a torn line may glue an address to what stood before it.
+    static IPV4: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"(?-u)([0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}\.)[0-9]{1,3}")
+            .expect("a constant that a test compiles")
+    });
+    static IPV6: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"(?-u)[0-9A-Fa-f]{0,4}:[0-9A-Fa-f:]*:[0-9A-Fa-f:.]*")
+            .expect("a constant that a test compiles")
+    });
+    let replaced = IPV6.replace_all(text, |found: &regex::bytes::Captures<'_>| {
+        let run = found.get(0).map_or(&b""[..], |m| m.as_bytes());
+        let word = run.strip_suffix(b":").filter(|rest| !rest.ends_with(b":")).unwrap_or(run);
+        match address(word) {
+            Some(address) => [masked(address).to_string().as_bytes(), &run[word.len()..]].concat(),
+            None => run.to_vec(),
+        }
+    });
+    match IPV4.replace_all(&replaced, &b"${1}0"[..]) {
+        Cow::Owned(both) => Cow::Owned(both),
+        Cow::Borrowed(_) => replaced,
+    }
+}
+
+/// As [`printed`], the host part zeroed; a name says who it is and is left out.
+#[must_use]
+pub fn printed_masked(word: &[u8]) -> Option<String> {
+    address(word).map(|address| masked(address).to_string())
 }
 
 /// All addresses of a line with an X-Forwarded-For list in front, in logged order, the client last; `None` without such
 /// a list.
 #[must_use]
 pub fn chain(record: &Record<'_>) -> Option<Vec<String>> {
+    chain_as(record, printed)
+}
+
+/// As [`chain`], each address as [`printed_masked`].
+#[must_use]
+pub fn chain_masked(record: &Record<'_>) -> Option<Vec<String>> {
+    chain_as(record, printed_masked)
+}
+
+fn chain_as(record: &Record<'_>, printed: fn(&[u8]) -> Option<String>) -> Option<Vec<String>> {
     let list = record.forwarded?;
     let entries: Vec<String> = forwarded(list).chain([record.client]).filter_map(printed).collect();
     (entries.len() > 1).then_some(entries)
@@ -147,5 +237,49 @@ mod tests {
         }
         assert_eq!(printed(b"unix:").as_deref(), Some("unix:"));
         assert_eq!(printed(b"-"), None);
+    }
+
+    #[test]
+    fn the_last_untrusted_is_found_behind_all_proxies_of_ones_own() {
+        let trusted: [IpNet; 3] =
+            ["10.0.0.0/8", "198.51.100.0/24", "2001:db8:1::/48"].map(|n| n.parse().unwrap());
+        for (peer, list, want) in [
+            ("10.0.0.1", "203.0.113.9", "203.0.113.9"),
+            ("10.0.0.1", "1.2.3.4, 203.0.113.9, 198.51.100.7", "203.0.113.9"),
+            ("10.0.0.1", "\"203.0.113.9, 10.1.1.1\"", "203.0.113.9"),
+            ("10.0.0.1:4711", "203.0.113.9:99", "203.0.113.9:99"),
+            // Whoever is not trusted says nothing that counts.
+            ("203.0.113.1", "66.249.66.1", "203.0.113.1"),
+            ("10.0.0.1", "", "10.0.0.1"),
+            ("10.0.0.1", "unknown", "10.0.0.1"),
+            ("10.0.0.1", "66.249.66.1, unknown, 10.2.2.2", "10.2.2.2"),
+            ("10.0.0.1", "10.3.3.3, 10.2.2.2", "10.3.3.3"),
+            ("unix:", "203.0.113.9", "203.0.113.9"),
+            ("2001:db8:1::5", "2001:db8:2::7", "2001:db8:2::7"),
+            ("::ffff:10.0.0.1", "203.0.113.9", "203.0.113.9"),
+            ("-", "203.0.113.9", "-"),
+        ] {
+            let found = last_untrusted(peer.as_bytes(), list.as_bytes(), &trusted);
+            assert_eq!(String::from_utf8_lossy(found), want, "{peer} {list}");
+        }
+    }
+
+    #[test]
+    fn host_parts_are_zeroed_wherever_an_address_stands() {
+        for (text, want) in [
+            ("192.0.2.77 - - [10/Mar/2026:06:25:14 +0000]", "192.0.2.0 - - [10/Mar/2026:06:25:14 +0000]"),
+            ("Bot/1192.0.2.77:443, 203.0.113.200", "Bot/1192.0.2.0:443, 203.0.113.0"),
+            ("[2001:db8:1:2::3]:80 x", "[2001:db8:1::]:80 x"),
+            ("2001:DB8:1:2:3:4:5:6 a", "2001:db8:1:: a"),
+            ("\"::ffff:192.0.2.77\"", "\"192.0.2.0\""),
+            ("fe80::7%eth0", "fe80::%eth0"),
+            ("06:25:14 10:00:00", "06:25:14 10:00:00"),
+            ("std::x a:b", "std::x a:b"),
+            ("no address", "no address"),
+        ] {
+            assert_eq!(String::from_utf8_lossy(&mask_addresses(text.as_bytes())), want, "{text}");
+        }
+        assert_eq!(printed_masked(b"[2001:db8:1:2::3]:80").as_deref(), Some("2001:db8:1::"));
+        assert_eq!(printed_masked(b"host7.example.net"), None);
     }
 }

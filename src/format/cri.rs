@@ -6,7 +6,13 @@
 //! of its stream before it is a part, and begins at most `REACH` bytes before*. Any other line, a blank one too, closes
 //! what is open. So whoever reads a log in blocks can find the same borders from either side.
 //!
+//! Docker's `json-file` driver cuts lines too, see [`super::docker`]; its parts follow the same rule.
+//!
 //! Example of its input: `2026-03-10T06:25:14.123456789Z stdout F 192.0.2.10 - - [10/Mar/2026:06:25:14 +0000] "GET ...`
+
+use super::docker;
+use super::json::{Escapes, undo};
+use super::record::Wrapper;
 
 /// How far apart the parts of one entry may begin, in bytes. Runtimes cut at 8 or 16 KiB.
 pub const REACH: usize = 64 * 1024;
@@ -61,10 +67,47 @@ pub(super) fn behind_stamp(text: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// Whether the text begins with a line of a container runtime.
+/// A line of either kind of runtime.
+struct Part<'a> {
+    carrier: Wrapper,
+    stream: usize,
+    partial: bool,
+    content: &'a [u8],
+}
+
+fn part(line: &[u8]) -> Option<Part<'_>> {
+    if line.first() == Some(&b'{') {
+        let docker::Part { stream, partial, content } = docker::split(without_return(line))?;
+        return Some(Part { carrier: Wrapper::Docker, stream, partial, content });
+    }
+    let Cri { stream, partial, content } = split(line)?;
+    Some(Part { carrier: Wrapper::Cri, stream, partial, content })
+}
+
+impl Part<'_> {
+    /// Adds what the program wrote.
+    fn append_to(&self, text: &mut Vec<u8>) {
+        match self.carrier {
+            Wrapper::Docker => undo(self.content, Escapes::Undo, text),
+            _ => text.extend_from_slice(self.content),
+        }
+    }
+}
+
+fn without_return(line: &[u8]) -> &[u8] {
+    line.strip_suffix(b"\r").unwrap_or(line)
+}
+
+/// Whether a line with this front may have parts.
+#[inline]
+pub(super) fn may_join(line: &[u8]) -> bool {
+    line.first().is_some_and(u8::is_ascii_digit) || line.starts_with(docker::FRONT)
+}
+
+/// Whether the text begins with what may be a line of a container runtime.
 #[must_use]
 pub fn leads(text: &[u8]) -> bool {
-    split(&text[..text.len().min(128)]).is_some()
+    split(&text[..text.len().min(128)]).is_some() || text.starts_with(docker::FRONT)
 }
 
 /// Whether an entry is open behind `before`, which ends in a newline and begins at a line that is known to begin an
@@ -83,7 +126,7 @@ pub fn is_open(before: &[u8]) -> bool {
     let mut end = before.len();
     while end > first && seen != [true; 2] {
         let start = memchr::memrchr(b'\n', &before[first..end - 1]).map_or(first, |at| first + at + 1);
-        let Some(line) = split(&before[start..end - 1]) else {
+        let Some(line) = part(&before[start..end - 1]) else {
             return false;
         };
         if !std::mem::replace(&mut seen[line.stream], true) && line.partial {
@@ -110,29 +153,31 @@ pub(super) struct Joined {
     pub(super) others: Vec<usize>,
     /// Whether it grew longer than a line may be.
     pub(super) too_long: bool,
+    /// Whose parts they are.
+    pub(super) carrier: Wrapper,
 }
 
 /// Puts the content of all parts into `text`, without the `\r` of each.
 pub(super) fn join(block: &[u8], start: usize, longest: usize, text: &mut Vec<u8>) -> Option<Joined> {
     let line = |start: usize| {
         let end = memchr::memchr(b'\n', &block[start..]).map_or(block.len(), |at| start + at);
-        let text = &block[start..end];
-        (text.strip_suffix(b"\r").unwrap_or(text), end + 1)
+        (without_return(&block[start..end]), end + 1)
     };
     let (first, mut at) = line(start);
-    let first = split(first).filter(|line| line.partial)?;
+    let first = part(first).filter(|line| line.partial)?;
     text.clear();
-    text.extend_from_slice(first.content);
-    let mut joined = Joined { others: Vec::new(), too_long: false };
+    first.append_to(text);
+    let mut joined = Joined { others: Vec::new(), too_long: false, carrier: first.carrier };
     let mut last = start;
     while at < block.len() && at - last <= REACH {
-        let (part, next) = line(at);
-        let Some(part) = split(part) else { break };
+        let (next_line, next) = line(at);
+        let Some(part) = part(next_line) else { break };
         if part.stream == first.stream {
-            if text.len() + part.content.len() > longest {
+            let length = text.len();
+            part.append_to(text);
+            if text.len() > longest {
+                text.truncate(length);
                 joined.too_long = true;
-            } else {
-                text.extend_from_slice(part.content);
             }
             joined.others.push(at);
             last = at;
@@ -141,6 +186,16 @@ pub(super) fn join(block: &[u8], start: usize, longest: usize, text: &mut Vec<u8
             }
         }
         at = next;
+    }
+    if joined.carrier == Wrapper::Docker {
+        if joined.others.is_empty() {
+            // Nothing to join: the line is read as any other.
+            return None;
+        }
+        if text.ends_with(b"\n") {
+            text.pop();
+        }
+        text.truncate(without_return(text).len());
     }
     Some(joined)
 }

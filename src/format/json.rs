@@ -210,7 +210,7 @@ impl Walker<'_> {
 
 /// What becomes of a backslash and a quote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Escapes {
+pub(super) enum Escapes {
     /// They stand in the result as themselves.
     Undo,
     /// They stand in the result as `\\` and `\"`: the field of a record.
@@ -218,7 +218,7 @@ enum Escapes {
 }
 
 /// Undoes the escapes of JSON. Those that are none (`\x22`, `\v`) stay: who undoes a record's escapes knows them.
-fn undo(text: &[u8], escapes: Escapes, out: &mut Vec<u8>) {
+pub(super) fn undo(text: &[u8], escapes: Escapes, out: &mut Vec<u8>) {
     let mut rest = text;
     let push = |out: &mut Vec<u8>, byte: u8| {
         if escapes == Escapes::Keep && matches!(byte, b'\\' | b'"') {

@@ -38,6 +38,12 @@ impl Clock {
             Self::Start => "start",
         }
     }
+
+    /// The clock of a name.
+    #[must_use]
+    pub fn of_name(name: &str) -> Option<Self> {
+        [Self::End, Self::Start].into_iter().find(|clock| clock.name() == name)
+    }
 }
 
 /// A piece of a format string.

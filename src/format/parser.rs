@@ -8,6 +8,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use super::latency_field::LatencyField;
 use super::layout::Layout;
 use super::record::{Flags, Format, Line, Record, Reject, RejectReason, Wrapper};
 use super::structural::{self, Index, WINDOW};
@@ -31,11 +32,20 @@ pub struct ParserOptions {
     pub format: Option<Format>,
     /// The server's own format string, which then is the only format.
     pub layout: Option<Arc<Layout>>,
+    /// The field behind the user agent that says how long the request took.
+    pub latency_field: Option<LatencyField>,
 }
 
 impl Default for ParserOptions {
     fn default() -> Self {
-        Self { now: None, assume_zone_seconds: 0, max_line_bytes: 1 << 20, format: None, layout: None }
+        Self {
+            now: None,
+            assume_zone_seconds: 0,
+            max_line_bytes: 1 << 20,
+            format: None,
+            layout: None,
+            latency_field: None,
+        }
     }
 }
 
@@ -240,17 +250,17 @@ impl Parser {
         }
         let line = &block[start..end];
         let longest = self.options.max_line_bytes;
-        if line.first().is_some_and(u8::is_ascii_digit)
+        if cri::may_join(line)
             && let Some(joined) = cri::join(block, start, longest, &mut self.scratch.line)
         {
-            let parts = 1 + joined.others.len() as u64;
+            let (parts, carrier) = (1 + joined.others.len() as u64, joined.carrier);
             self.at_start = false;
             self.taken.extend(joined.others);
             let outcome = if joined.too_long {
                 Line::Reject(Reject { reason: RejectReason::TooLong })
             } else {
                 let text = std::mem::take(&mut self.scratch.line);
-                let outcome = self.inner(&text, false, Some(Wrapper::Cri), directive);
+                let outcome = self.inner(&text, false, Some(carrier), directive);
                 sink(Entry { line, outcome: &outcome, leading_nul: 0, number, parts });
                 self.scratch.line = text;
                 return;
@@ -285,6 +295,9 @@ impl Parser {
             layout.name_tail(record);
         } else if format.is_none() && record.tail.ends_with(b"ms") {
             name_traefik(record);
+        }
+        if let Some(field) = options.latency_field {
+            field.name(record);
         }
         record.flags.insert(options.range(record.epoch));
         Some(())
@@ -355,6 +368,9 @@ impl Parser {
                     record.flags.insert(Flags::LEADING_NUL);
                 }
                 record.prefix = carrier;
+                if let Some(field) = options.latency_field {
+                    field.name(&mut record);
+                }
                 record.flags.insert(options.range(record.epoch));
                 Line::Record(record)
             }

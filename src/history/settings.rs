@@ -8,7 +8,18 @@
 use crate::error::Error;
 
 /// The flags (without dashes) that change what a part holds.
-pub const NAMES: [&str; 6] = ["host", "catalogue", "ip-ranges", "log-format", "client", "mask-clients"];
+pub const NAMES: [&str; 10] = [
+    "host",
+    "host-from-path",
+    "catalogue",
+    "ip-ranges",
+    "log-format",
+    "assume-zone",
+    "latency-field",
+    "client",
+    "trusted-proxy",
+    "mask-clients",
+];
 
 /// Settings that were given, by name; several values of one setting in their order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -4,10 +4,12 @@
 
 use super::{Ingested, Known, PROXY};
 use crate::error::Error;
+use crate::format::layout::Clock;
 use crate::format::{Flags, Format};
 use crate::history::known::{Decision, Proof, Skip};
 use crate::history::seen::FileStamp;
 use crate::history::source_row::SourceRow;
+use crate::pipeline::first_look::Remarks;
 use crate::source::discover::LogFile;
 use crate::tally::matched::MatchedTally;
 use crate::tally::table::{DayTables, SourceTables};
@@ -54,8 +56,24 @@ pub(super) fn recall(log: &LogFile, stamp: FileStamp, known: &Known<'_>) -> Resu
         unverified: Default::default(),
         damage: None,
         trailing_garbage: seen.trailing_garbage,
+        remarks: remarks(row),
+        rejected: None,
         overflow: row.entry.overflow.clone(),
     }))
+}
+
+/// The names of remarks in the history.
+pub(super) const EDGE: &str = "edge_log";
+pub(super) const PROXY_CLIENTS: &str = "proxy_clients";
+
+fn remarks(row: &SourceRow) -> Remarks {
+    let recorded = |name: &str| row.entry.recorded.iter().find(|(n, _)| n == name).map(|(_, v)| v.clone());
+    Remarks {
+        clock: row.entry.clock.as_deref().and_then(Clock::of_name),
+        edge: recorded(EDGE),
+        proxy: recorded(PROXY_CLIENTS),
+        rejected: Vec::new(),
+    }
 }
 
 /// `None` when a newer program has written names that this one does not know.

@@ -7,12 +7,14 @@ use std::net::IpAddr;
 use std::sync::atomic::Ordering;
 
 use super::Pipeline;
+use super::first_look::FirstLook;
+use super::rejects::Rejected;
 use crate::bot::cache::UserAgentCache;
 use crate::bot::patterns::PatternFile;
 use crate::bot::verify::network_of;
 use crate::bot::{Who, names};
 use crate::format::escape::{printable, unescape};
-use crate::format::{Directive, Flags, Line, Parser, Record, client, request};
+use crate::format::{Directive, Entry, Flags, Line, Parser, Record, client, request};
 use crate::tally::GroupBy;
 use crate::tally::claims::ClaimTally;
 use crate::tally::distinct::stable_hash;
@@ -26,11 +28,14 @@ use crate::url;
 /// What was counted of some blocks of one source.
 #[derive(Debug)]
 pub(super) struct Accumulator {
+    default_host: Box<[u8]>,
     pub(super) lines: LineTally,
     pub(super) all: Tally,
     pub(super) window: Option<Tally>,
     pub(super) grouped: Option<Tally>,
     pub(super) matched: Option<MatchedTally>,
+    pub(super) first_look: FirstLook,
+    pub(super) rejected: Option<Rejected>,
 }
 
 /// What a thread knows of a User-Agent.
@@ -42,6 +47,8 @@ struct UserAgent {
     is_bot: bool,
     variant: u8,
     hash: Option<u64>,
+    /// Whether the view's filters keep what it asks for.
+    kept: bool,
     /// Names under which the view counts it.
     grouped: Box<[u32]>,
     /// Patterns that it matches, ascending.
@@ -55,17 +62,24 @@ impl Accumulator {
         let tally = || Tally::new(host);
         let patterns = pipeline.view.and_then(|v| v.patterns.as_ref()).map_or(0, PatternFile::count);
         Self {
+            default_host: host.into(),
             lines: LineTally::new(patterns),
             all: tally(),
             window: pipeline.view.filter(|v| v.filters()).map(|_| tally()),
             grouped: pipeline.view.filter(|v| v.regroups()).map(|_| tally()),
             matched: pipeline.view.filter(|v| v.regroups()).map(|_| MatchedTally::default()),
+            first_look: FirstLook::default(),
+            rejected: pipeline.rejects.map(|_| Rejected::default()),
         }
     }
 
     pub(super) fn merge(&mut self, other: Self) {
         self.lines.merge(other.lines);
         self.all.merge(other.all);
+        self.first_look.merge(other.first_look);
+        if let (Some(a), Some(b)) = (&mut self.rejected, other.rejected) {
+            a.merge(b);
+        }
         if let (Some(a), Some(b)) = (&mut self.window, other.window) {
             a.merge(b);
         }
@@ -120,7 +134,13 @@ impl<'a> Worker<'a> {
         accumulator.lines.begin_block(number);
         let count = parser.block_behind(lines, directive, |entry| {
             accumulator.lines.line(&entry);
-            let Line::Record(record) = entry.outcome else { return };
+            if number == 0 {
+                accumulator.first_look.line(&entry, pipeline.client);
+            }
+            let Line::Record(record) = entry.outcome else {
+                keep_rejected(pipeline, accumulator, &entry);
+                return;
+            };
             let user_agent = match record.user_agent {
                 Some(text) => user_agents.get(text, |t| resolve(pipeline, Some(t))),
                 None => not_logged,
@@ -128,7 +148,18 @@ impl<'a> Worker<'a> {
             hit(pipeline, accumulator, verdicts, record, user_agent);
         });
         accumulator.lines.end_block(count);
+        if let (Some(rejected), Some(spool)) = (&mut accumulator.rejected, pipeline.rejects) {
+            rejected.end_block(number, count, spool);
+        }
         pipeline.progress.lines.fetch_add(count, Ordering::Relaxed);
+    }
+}
+
+fn keep_rejected(pipeline: &Pipeline<'_>, accumulator: &mut Accumulator, entry: &Entry<'_>) {
+    if let (Line::Reject(reject), Some(rejected), Some(spool)) =
+        (&entry.outcome, &mut accumulator.rejected, pipeline.rejects)
+    {
+        rejected.line(entry.number, reject.reason, entry.line, spool);
     }
 }
 
@@ -140,7 +171,11 @@ fn hit(
     record: &Record<'_>,
     user_agent: &UserAgent,
 ) {
-    let in_window = pipeline.view.is_none_or(|v| v.keeps(record.epoch));
+    let in_window = pipeline.view.is_none_or(|v| {
+        let host = || site(pipeline, record).unwrap_or(&accumulator.default_host);
+        v.keeps(record.epoch)
+            && (v.filters.is_empty() || (user_agent.kept && v.filters.keep_record(record, host())))
+    });
     if !in_window {
         accumulator.lines.filtered += 1;
     }
@@ -168,7 +203,7 @@ fn hit(
     }
     let target = request::target(record.request);
     let hit = Hit {
-        host: record.host,
+        host: site(pipeline, record),
         epoch: record.epoch,
         status: record.status,
         bytes: record.bytes.unwrap_or(0),
@@ -224,6 +259,12 @@ fn claim(
     }
 }
 
+/// The site that a record names.
+#[inline]
+fn site<'r>(pipeline: &Pipeline<'_>, record: &Record<'r>) -> Option<&'r [u8]> {
+    pipeline.host_from_path.and_then(|path| path.of(record)).or(record.host)
+}
+
 fn client_address(pipeline: &Pipeline<'_>, record: &Record<'_>) -> Option<IpAddr> {
     client::address(client::chosen(record, pipeline.client))
 }
@@ -273,6 +314,8 @@ fn resolve(pipeline: &Pipeline<'_>, raw: Option<&[u8]>) -> UserAgent {
         _ => 0,
     };
     let is_bot = who.is_bot();
+    let bot = who.series_name(pipeline.matcher.catalogue());
+    let kept = pipeline.view.is_none_or(|view| view.filters.keep_asker(text, bot));
     let (mut grouped, mut matched) = (Vec::new(), Vec::new());
     if let Some(view) = pipeline.view
         && view.regroups()
@@ -314,6 +357,7 @@ fn resolve(pipeline: &Pipeline<'_>, raw: Option<&[u8]>) -> UserAgent {
         hash: text.map(stable_hash),
         to_look_up: pipeline.verifier.is_to_look_up(&who),
         checked: pipeline.verifier.can_check(&who).then_some(who),
+        kept,
         grouped: grouped.into(),
         matches: matched.into(),
     }

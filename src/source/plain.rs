@@ -24,6 +24,8 @@ pub struct PlainFile {
     length: u64,
     /// When it was last modified, where its blocks may be mapped.
     settled: Option<SystemTime>,
+    /// It was longer when it was opened first.
+    cut: bool,
 }
 
 /// A file that was not modified for so long is taken for settled.
@@ -44,7 +46,7 @@ impl PlainFile {
     /// A file and the length up to which it is read.
     #[must_use]
     pub fn new(file: File, length: u64) -> Self {
-        Self { file, length, settled: None }
+        Self { file, length, settled: None, cut: false }
     }
 
     /// The same, mapped where that is safe to try: the file is settled. See [`super::mapped`].
@@ -55,7 +57,7 @@ impl PlainFile {
             .and_then(|metadata| metadata.modified())
             .ok()
             .filter(|modified| modified.elapsed().is_ok_and(|age| age >= SETTLED));
-        Self { file, length, settled }
+        Self { file, length, settled, cut: false }
     }
 
     /// Whether blocks may be mapped.
@@ -76,7 +78,14 @@ impl PlainFile {
     /// # Errors
     /// The system gives no second descriptor, or no length.
     pub fn read_again(&self) -> io::Result<Self> {
-        Ok(Self::new(self.file.try_clone()?, self.file.metadata()?.len()))
+        let length = self.file.metadata()?.len();
+        Ok(Self { cut: length < self.length, ..Self::new(self.file.try_clone()?, length) })
+    }
+
+    /// Whether the end is gone that it had when it was opened first: its last line may be a part of one.
+    #[must_use]
+    pub fn was_cut(&self) -> bool {
+        self.cut
     }
 
     /// Block `index` in a window, at the same places as [`PlainFile::read_block`] gives. `None`: it must be read, because

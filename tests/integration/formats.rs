@@ -93,3 +93,40 @@ fn a_format_string_is_taken_from_the_command_line_or_from_the_servers_file() {
         dir.command([&["parse", "a.log"], &args[..]].concat()).run().exit(2).stderr_has(part);
     }
 }
+
+#[test]
+fn the_lines_of_the_readme_are_read_as_it_says() {
+    let readme =
+        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).expect("README.md");
+    let table = readme.split("<!-- samples:begin -->").nth(1).expect("a table of samples");
+    let table = table.split("<!-- samples:end -->").next().expect("its end");
+    let mut seen = Vec::new();
+    for row in table.lines().filter(|row| row.starts_with("| `")) {
+        let cells: Vec<&str> = row.trim_matches('|').splitn(3, " | ").collect();
+        let [format, _, lines] = cells[..] else { panic!("three cells: {row}") };
+        let format = format.trim().trim_matches('`');
+        let dir = Dir::new();
+        let text: String = lines
+            .trim()
+            .split("<br>")
+            .map(|line| line.trim().trim_matches('`').replace("\\|", "|") + "\n")
+            .collect();
+        dir.write("a.log", &text);
+        for args in [&["parse", "a.log"][..], &["parse", "a.log", "--log-format", format]] {
+            let output = dir.command([args, &["--now", "2026-04-15T00:00:00Z"]].concat()).run();
+            let out = String::from_utf8_lossy(&output.exit(0).stdout).into_owned();
+            let last: Value = serde_json::from_str(out.lines().last().expect("a line")).expect("JSON");
+            assert_eq!((&last["kind"], &last["format"]), (&"record".into(), &format.into()), "{text}");
+            assert!(last["client"].is_string() && last["target"].is_string(), "{last}");
+            let usual = ["no_user_agent_field", "assumed_zone"].map(Value::from);
+            assert!(
+                last["flags"].as_array().expect("a list").iter().all(|flag| usual.contains(flag)),
+                "{last}"
+            );
+            assert!(last["time"].as_str().expect("a time").starts_with("2026-04-14T07:12:"), "{last}");
+        }
+        seen.push(format.to_owned());
+    }
+    let all: Vec<&str> = crawl_baseline::format::Format::named().map(|f| f.name()).collect();
+    assert_eq!(seen, all, "every format has its line");
+}

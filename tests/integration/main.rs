@@ -15,6 +15,7 @@ mod formats;
 mod generator;
 mod generator_truth;
 mod help;
+mod input;
 mod lines;
 mod lock;
 mod oracle;

@@ -5,13 +5,16 @@ use std::fs::File;
 use std::io::Read;
 
 use super::super::ceilings::GENERATOR;
+use super::super::reading::Reading;
 use super::{Analyze, verification};
 use crate::baseline::{Input, InputSource, Matched, Warning};
 use crate::error::Error;
 use crate::format::escape::{printable, unescape};
+use crate::format::guess::guess;
 use crate::format::{Line, Parser};
 use crate::history::known::{Decision, Skip};
 use crate::ingest::{Ingested, Urls};
+use crate::source::compression::Compression;
 use crate::source::discover::Discovery;
 use crate::source::stream::Stream;
 use crate::tally::matched::MatchedTally;
@@ -22,7 +25,8 @@ const MIN_LINES: u64 = 20;
 const SAMPLE_LINES: usize = 100_000;
 
 /// Remarks on the inputs of a run.
-pub(super) struct Remarks {
+pub(super) struct Remarks<'a> {
+    reading: &'a Reading,
     max_reject_share: f64,
     /// What makes the run partial.
     pub(super) errors: Vec<Error>,
@@ -30,8 +34,35 @@ pub(super) struct Remarks {
     pub(super) warnings: Vec<Warning>,
 }
 
-impl Remarks {
-    pub(super) fn new(found: &Discovery, max_reject_share: f64) -> Self {
+/// What the lines of a log look like of which none was read.
+pub(super) fn likely(reading: &Reading, log: &Ingested) -> Option<String> {
+    let unread = log.tables.counts.records == 0 && log.tables.counts.rejected() > 0;
+    unread.then(|| guess(&log.remarks.rejected, &reading.parser)).flatten()
+}
+
+/// The same for a run whose folders hold no log: of the first files that were passed over for their lines.
+pub(super) fn likely_of_skipped(reading: &Reading, found: &Discovery) -> Option<String> {
+    if !found.logs.is_empty() {
+        return None;
+    }
+    let unknown = found.skipped.iter().filter(|s| s.reason.starts_with("no line of a known format"));
+    unknown.take(3).find_map(|skipped| {
+        let mut file = File::open(&skipped.path).ok()?;
+        let mut head = Vec::new();
+        (&mut file).take(Compression::HEAD as u64).read_to_end(&mut head).ok()?;
+        let compression = Compression::of(&head);
+        let reader: Box<dyn Read + Send> = Box::new(std::io::Cursor::new(head).chain(file));
+        let mut stream = Stream::open(reader, compression, reading.parser.max_line_bytes).ok()?;
+        let mut buffer = Vec::new();
+        let shape = stream.next_block(&mut buffer)?;
+        let lines: Vec<&[u8]> =
+            buffer[shape.lines_start..shape.lines_end].split(|b| *b == b'\n').take(20).collect();
+        guess(&lines, &reading.parser).map(|hint| format!("{}: {hint}", skipped.path.display()))
+    })
+}
+
+impl<'a> Remarks<'a> {
+    pub(super) fn new(found: &Discovery, reading: &'a Reading, max_reject_share: f64) -> Self {
         let gap = |text: &String| {
             Warning::new(
                 "rotation_gap",
@@ -39,7 +70,7 @@ impl Remarks {
                 "a rotated log may have been deleted, or is not in this folder",
             )
         };
-        Self { max_reject_share, errors: Vec::new(), warnings: found.gaps.iter().map(gap).collect() }
+        Self { reading, max_reject_share, errors: Vec::new(), warnings: found.gaps.iter().map(gap).collect() }
     }
 
     /// Looks at what was read.
@@ -67,6 +98,27 @@ impl Remarks {
                 ));
             }
             self.judge_rejects(log);
+            self.judge_place(log, &path);
+        }
+    }
+
+    /// Whether this is the log of an origin, with the addresses of clients.
+    fn judge_place(&mut self, log: &Ingested, path: &str) {
+        if let Some(edge) = &log.remarks.edge {
+            self.warnings.push(Warning::new(
+                "edge_log",
+                format!("{path}: looks like a log of {edge}'s edge: it holds what its cache answered, and not what the origin saw"),
+                "measure at the origin; ceilings from an edge log are too high by what the cache answers",
+            ));
+        }
+        // Where claims could be checked, those have told it with figures.
+        if let Some(proxy) = log.remarks.proxy.as_ref().filter(|_| log.proxy.is_none()) {
+            self.warnings.push(Warning::new(
+                "proxy_addresses",
+                format!("{path}: holds the addresses of a proxy instead of the clients': {proxy}"),
+                "log the client (nginx real_ip, Apache mod_remoteip), or an X-Forwarded-For list in front and --client \
+                 last-untrusted --trusted-proxy CIDR; until then no bot's address can be checked",
+            ));
         }
     }
 
@@ -87,9 +139,10 @@ impl Remarks {
                 format_args!("{rejected} of {} lines are rejected ({share:.1} %)", counts.lines),
             )
             .cause(format_args!("{}; first at line {}", reasons.join(", "), first.join(", ")))
-            .hint(
-                "crawl-baseline parse LOG shows each line with its reason; --max-reject-share sets the limit",
-            ),
+            .hint(likely(self.reading, log).unwrap_or_else(|| {
+                "crawl-baseline parse LOG shows each line with its reason; --max-reject-share sets the limit"
+                    .to_owned()
+            })),
         );
     }
 }
@@ -169,7 +222,7 @@ fn input_source(log: &Ingested, logs: &[Ingested]) -> InputSource {
         source: log.source().map(str::to_owned),
         compression: log.compression.name().to_owned(),
         formats: log.tables.formats.clone(),
-        clock: "unknown".to_owned(),
+        clock: log.remarks.clock.map_or("unknown", |clock| clock.name()).to_owned(),
         bytes_read: if log.stream.is_some() { log.length } else { 0 },
         counts: log.counts(),
         first_rejected_lines: log.tables.first_rejected_lines.clone(),

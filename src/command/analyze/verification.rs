@@ -47,7 +47,7 @@ fn proxy(log: &Ingested) -> Option<Warning> {
             "{}: {found}: it holds the addresses of a proxy, so no claim in it was checked",
             log.log.path.display()
         ),
-        "log the client's address: nginx `real_ip_header` with `set_real_ip_from`, Apache `mod_remoteip`; where the log has X-Forwarded-For, --client first-xff",
+        "log the client's address: nginx `real_ip_header` with `set_real_ip_from`, Apache `mod_remoteip`; where X-Forwarded-For stands in front, --client last-untrusted --trusted-proxy CIDR",
     ))
 }
 

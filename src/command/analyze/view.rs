@@ -6,6 +6,7 @@ use crate::cli::{self, AnalyzeArguments};
 use crate::config;
 use crate::error::Error;
 use crate::pipeline::View;
+use crate::pipeline::filter::Filters;
 use crate::tally::GroupBy;
 
 /// What was asked for, before the newest record is known.
@@ -14,6 +15,7 @@ pub(super) struct Wanted {
     until: Option<i64>,
     /// Counted back from the newest record.
     pub(super) last_seconds: Option<i64>,
+    filters: Filters,
     pub(super) patterns: Option<PatternFile>,
     pub(super) group_by: GroupBy,
 }
@@ -60,17 +62,20 @@ pub(super) fn of(arguments: &AnalyzeArguments, reading: &Reading) -> Result<Want
     {
         return Err(Error::usage("--until", "is not after --since").hint("the window would be empty"));
     }
-    Ok(Wanted { since, until, last_seconds, patterns, group_by })
+    let filters = Filters::parse(&arguments.filter)?;
+    Ok(Wanted { since, until, last_seconds, filters, patterns, group_by })
 }
 
 impl Wanted {
     /// The view for the pipeline, `None` where the baseline is just what the history holds.
     pub(super) fn view(&self, since: Option<i64>) -> Option<View> {
         let since = since.or(self.since);
-        let plain = since.is_none() && self.until.is_none() && self.patterns.is_none();
+        let whole = since.is_none() && self.until.is_none() && self.filters.is_empty();
+        let plain = whole && self.patterns.is_none();
         (!plain || self.group_by.needs_lines()).then(|| View {
             since,
             until: self.until,
+            filters: self.filters.clone(),
             patterns: self.patterns.clone(),
             group_by: self.group_by,
         })

@@ -9,7 +9,8 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-use crate::format::client::{self, ClientChoice};
+use super::super::reading::Reading;
+use crate::format::client::{self, mask_addresses};
 use crate::format::escape::{printable, unescape};
 use crate::format::{Entry, Line, Record, request, tail};
 
@@ -31,7 +32,7 @@ pub(super) fn object(
     line: u64,
     entry: &Entry<'_>,
     who: &Who,
-    choice: ClientChoice,
+    reading: &Reading,
 ) -> Map<String, Value> {
     let mut out = Out(Map::with_capacity(29));
     let (kind, record, reason) = match entry.outcome {
@@ -44,7 +45,7 @@ pub(super) fn object(
     out.put("line", line);
     out.put("kind", kind);
     match record {
-        Some(record) => fields(&mut out, record, who, choice),
+        Some(record) => fields(&mut out, record, who, reading),
         None => ABSENT.iter().for_each(|key| out.put(key, Value::Null)),
     }
     out.put("reason", reason);
@@ -80,16 +81,27 @@ const ABSENT: [&str; 25] = [
     "flags",
 ];
 
-fn fields(out: &mut Out, record: &Record<'_>, who: &Who, choice: ClientChoice) {
+fn fields(out: &mut Out, record: &Record<'_>, who: &Who, reading: &Reading) {
+    let peer = client::chosen(record, reading.client);
+    let (shown, chain) = if reading.mask_clients {
+        (client::printed_masked(peer), client::chain_masked(record))
+    } else {
+        (client::printed(peer), client::chain(record))
+    };
+    let host = reading.host_from_path.as_ref().and_then(|path| path.of(record)).or(record.host);
+    let unmasked = |field| match reading.mask_clients {
+        true => mask_addresses(field),
+        false => Cow::Borrowed(field),
+    };
     let request = request::split(record.request);
     out.put("format", record.format.name());
     out.put("prefix", record.prefix.map(|wrapper| wrapper.name()));
-    out.put("host", record.host.and_then(text));
+    out.put("host", host.and_then(text));
     out.put("vhost_port", record.vhost_port);
-    out.put("client", client::printed(client::chosen(record, choice)));
-    out.put("client_chain", client::chain(record));
-    out.put("ident", text(record.ident));
-    out.put("user", text(record.user));
+    out.put("client", shown);
+    out.put("client_chain", chain);
+    out.put("ident", text(&unmasked(record.ident)));
+    out.put("user", text(&unmasked(record.user)));
     out.put("time", time(record.epoch));
     out.put("method", request.method.and_then(text));
     out.put("target", request.target.and_then(text));
@@ -105,8 +117,9 @@ fn fields(out: &mut Out, record: &Record<'_>, who: &Who, choice: ClientChoice) {
     out.put("verification", who.verification.as_deref());
     out.put("request_class", request.class.name());
     out.put("latency_ms", record.latency_us().map(milliseconds));
-    let extra: Vec<Value> =
-        tail::fields(record.tail).map(|field| printable(&unescape(field)).into_owned().into()).collect();
+    let extra: Vec<Value> = tail::fields(record.tail)
+        .map(|field| printable(&unescape(&unmasked(field))).into_owned().into())
+        .collect();
     out.put("extra", (!extra.is_empty()).then_some(extra));
     out.put("flags", record.flags.names().collect::<Vec<_>>());
 }

@@ -1,5 +1,5 @@
 //! Undoing escapes never grows a field, is finished after one pass where no backslash is left, and what is printed is
-//! free of control characters. Run: `cargo +nightly fuzz run --fuzz-dir tests/fuzz escape`.
+//! free of control characters. Run: `tests/fuzz/run escape`.
 
 #![no_main]
 

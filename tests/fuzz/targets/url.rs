@@ -1,5 +1,5 @@
 //! The key of any bytes is printable ASCII and its own key, and masking a key once is enough.
-//! Run: `cargo +nightly fuzz run --fuzz-dir tests/fuzz url`.
+//! Run: `tests/fuzz/run url`.
 
 #![no_main]
 

@@ -1,0 +1,39 @@
+//! Each named format by itself: the first byte of the input chooses it. No panic, no line lost, and nothing is read as
+//! another format. Run: `tests/fuzz/run format`.
+
+#![no_main]
+
+use crawl_baseline::format::latency_field::LatencyField;
+use crawl_baseline::format::{Format, Line, Parser, ParserOptions, clock, guess, tail};
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| {
+    let Some((first, block)) = input.split_first() else { return };
+    let formats: Vec<Format> = Format::named().collect();
+    let named = formats[usize::from(*first) % formats.len()];
+    let options = ParserOptions {
+        now: Some(1_773_194_400),
+        max_line_bytes: 4096,
+        format: Some(named),
+        latency_field: if *first > 127 { LatencyField::new("-1:us").ok() } else { None },
+        ..ParserOptions::default()
+    };
+    let mut rejected = Vec::new();
+    let mut parts = 0;
+    let count = Parser::new(options.clone()).block(block, |entry| {
+        parts += entry.parts;
+        match entry.outcome {
+            Line::Record(record) => {
+                assert_eq!(record.format, named);
+                assert!(record.status.is_none_or(|status| status < 1000));
+                assert!(record.bytes.is_none_or(|bytes| i64::try_from(bytes).is_ok()));
+                let _ = (record.latency_us(), record.is_cached(), clock::of(&record, entry.line));
+                assert!(tail::fields(record.tail).count() <= record.tail.len());
+            }
+            Line::Reject(_) => rejected.push(entry.line.to_vec()),
+            Line::Blank | Line::Directive => {}
+        }
+    });
+    let lines = block.split_inclusive(|byte| *byte == b'\n').count() as u64;
+    assert_eq!((count, parts), (lines, lines), "a line is lost");
+    let _ = guess::guess(&rejected, &options);
+});
