@@ -124,9 +124,9 @@ pub struct Judgement {
     pub at_start: Sensitivity,
     /// Evenly spread over their second.
     pub evenly: Sensitivity,
-    /// First and last second, epoch.
+    /// The first second with a request, epoch.
     pub first_second: i64,
-    /// ...
+    /// The last one.
     pub last_second: i64,
     /// What speaks against it; nothing when it is accepted.
     pub faults: Vec<Fault>,

@@ -225,7 +225,7 @@ fn add_day(all: &mut ByBot, day: &DayTables, window: Window) {
 fn write(report: &Report<'_>, json: Option<&Path>) -> Result<(), Error> {
     let mut text = String::new();
     for entry in report.entries {
-        text.push_str(&entry.render(report.machine));
+        text.push_str(&entry.render());
         text.push('\n');
     }
     let clocks: Vec<&str> = report.clocks.iter().map(String::as_str).collect();

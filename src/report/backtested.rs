@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::escaped::Escaped;
 use super::summary::number;
-use crate::ceiling::judge::{Fault, Judgement, Limits, Machine, percent};
+use crate::ceiling::judge::{Fault, Judgement, Limits, percent};
 use crate::manifest::Second;
 
 /// One entry that was replayed.
@@ -38,7 +38,7 @@ pub struct Backtested {
 impl Backtested {
     /// The text, with a line feed at its end.
     #[must_use]
-    pub fn render(&self, machine: Machine) -> String {
+    pub fn render(&self) -> String {
         let mut out = String::new();
         // A string takes every text.
         let _ = writeln!(
@@ -102,9 +102,9 @@ impl Backtested {
         let why: Vec<&str> = j
             .faults
             .iter()
-            .map(|fault| match (fault, machine) {
-                (Fault::TooManyWait, _) => "20 % or more wait, and no measured capacity asks for it",
-                (Fault::TooManyRefused, _) => "0.5 % or more of the clean traffic is refused",
+            .map(|fault| match fault {
+                Fault::TooManyWait => "20 % or more wait, and no measured capacity asks for it",
+                Fault::TooManyRefused => "0.5 % or more of the clean traffic is refused",
             })
             .collect();
         let _ = match why.as_slice() {
