@@ -4,6 +4,7 @@
 //! Nothing is counted twice: identity is decided for all logs of a run at once, by content ([`crate::history::known`]).
 //! Example: `access.log.1` that was read as `access.log` yesterday is the same source, whatever it is called.
 
+mod claims;
 mod recall;
 mod twice;
 
@@ -37,9 +38,6 @@ use crate::url::{Rules, mask_secrets};
 
 /// The site of records that do not say theirs.
 pub const DEFAULT_HOST: &str = "(default)";
-
-/// The name under which it is recorded that a log holds the addresses of a proxy, and why.
-const PROXY: &str = "proxy-addresses";
 
 /// Variants of a bot by number, see [`crate::tally::hit::Asker::variant`].
 pub const VARIANTS: [&str; 3] = ["", "smartphone", "desktop"];
@@ -233,16 +231,7 @@ pub fn read(
 }
 
 fn ingested(pipeline: &Pipeline<'_>, mut count: SourceCount, urls: &Urls<'_>) -> Ingested {
-    let claims = std::mem::take(&mut count.lines.claims);
-    let proxy = claims.proxy();
-    if proxy.is_some() {
-        count.all = count.all.without_verdicts();
-        count.window = count.window.map(Tally::without_verdicts);
-        count.grouped = count.grouped.map(Tally::without_verdicts);
-    }
-    let (unverified, left_out) = claims.to_look_up();
-    let name = |who: u32| named(pipeline.matcher.catalogue(), pipeline.names, who).bot;
-    let unverified = unverified.into_iter().map(|((client, who), n)| ((client, name(who)), n)).collect();
+    let (proxy, unverified) = claims::judge(pipeline, &mut count);
     let lines = count.lines.finish();
     // Without patterns, what counts as a bot's follows from the rows.
     let matched = count.matched.unwrap_or_else(|| of_bots(count.window.as_ref().unwrap_or(&count.all)));
@@ -291,7 +280,7 @@ fn ingested(pipeline: &Pipeline<'_>, mut count: SourceCount, urls: &Urls<'_>) ->
         first_match: lines.first_match,
         every_match: lines.every_match,
         proxy,
-        unverified: (unverified, left_out),
+        unverified,
         damage: count.damage,
         trailing_garbage: count.trailing_garbage,
         overflow,
@@ -397,7 +386,7 @@ pub fn store(logs: &mut [Ingested], target: Option<&Target<'_>>) -> Result<(), E
             source: source.clone(),
             identity: Identity::from(&stream.digests),
             settings: target.settings.clone(),
-            recorded: recorded(&target.recorded, log),
+            recorded: claims::recorded(&target.recorded, log),
             replaces: replaces.clone(),
             clock: target.clock.map(|clock| clock.name().to_owned()),
             live: stream.live,
@@ -446,14 +435,6 @@ pub fn remember(logs: &[Ingested], seen: &Seen, history: &History) -> Result<(),
         }
     }
     if now == *seen { Ok(()) } else { now.write(history.folder()) }
-}
-
-/// What is kept beside the settings of a source.
-fn recorded(of_run: &[(String, String)], log: &Ingested) -> Vec<(String, String)> {
-    let proxy = log.proxy.iter().map(|why| (PROXY.to_owned(), why.clone()));
-    let mut all: Vec<_> = of_run.iter().cloned().chain(proxy).collect();
-    all.sort();
-    all
 }
 
 /// The sources whose parts will be written over or removed.
