@@ -4,6 +4,7 @@
 //! Nothing is counted twice: identity is decided for all logs of a run at once, by content ([`crate::history::known`]).
 //! Example: `access.log.1` that was read as `access.log` yesterday is the same source, whatever it is called.
 
+mod claims;
 mod recall;
 mod twice;
 
@@ -38,9 +39,6 @@ use crate::url::{Rules, mask_secrets};
 
 /// The site of records that do not say theirs.
 pub const DEFAULT_HOST: &str = "(default)";
-
-/// The name under which it is recorded that a log holds the addresses of a proxy, and why.
-const PROXY: &str = "proxy-addresses";
 
 /// Variants of a bot by number, see [`crate::tally::hit::Asker::variant`].
 pub const VARIANTS: [&str; 3] = ["", "smartphone", "desktop"];
@@ -238,16 +236,7 @@ pub fn read(
 }
 
 fn ingested(pipeline: &Pipeline<'_>, mut count: SourceCount, urls: &Urls<'_>) -> Ingested {
-    let claims = std::mem::take(&mut count.lines.claims);
-    let proxy = claims.proxy();
-    if proxy.is_some() {
-        count.all = count.all.without_verdicts();
-        count.window = count.window.map(Tally::without_verdicts);
-        count.grouped = count.grouped.map(Tally::without_verdicts);
-    }
-    let (unverified, left_out) = claims.to_look_up();
-    let name = |who: u32| named(pipeline.matcher.catalogue(), pipeline.names, who).bot;
-    let unverified = unverified.into_iter().map(|((client, who), n)| ((client, name(who)), n)).collect();
+    let (proxy, unverified) = claims::judge(pipeline, &mut count);
     let lines = count.lines.finish();
     let mut remarks = count.remarks;
     // A string is one server's: it says what its stamps mean.
@@ -301,7 +290,7 @@ fn ingested(pipeline: &Pipeline<'_>, mut count: SourceCount, urls: &Urls<'_>) ->
         first_match: lines.first_match,
         every_match: lines.every_match,
         proxy,
-        unverified: (unverified, left_out),
+        unverified,
         damage: count.damage,
         trailing_garbage: count.trailing_garbage,
         remarks,
@@ -407,7 +396,7 @@ pub fn store(logs: &mut [Ingested], target: Option<&Target<'_>>) -> Result<(), E
             source: source.clone(),
             identity: Identity::from(&stream.digests),
             settings: target.settings.clone(),
-            recorded: recorded(&target.recorded, log),
+            recorded: claims::recorded(&target.recorded, log),
             replaces: replaces.clone(),
             clock: log.remarks.clock.map(|clock| clock.name().to_owned()),
             live: stream.live,
@@ -456,16 +445,6 @@ pub fn remember(logs: &[Ingested], seen: &Seen, history: &History) -> Result<(),
         }
     }
     if now == *seen { Ok(()) } else { now.write(history.folder()) }
-}
-
-/// What is kept beside the settings of a source; its remarks, so that a log that is not read again still has them.
-fn recorded(of_run: &[(String, String)], log: &Ingested) -> Vec<(String, String)> {
-    let remarks =
-        [(PROXY, &log.proxy), (recall::EDGE, &log.remarks.edge), (recall::PROXY_CLIENTS, &log.remarks.proxy)];
-    let remarks = remarks.into_iter().filter_map(|(name, why)| Some((name.to_owned(), why.clone()?)));
-    let mut all: Vec<_> = of_run.iter().cloned().chain(remarks).collect();
-    all.sort();
-    all
 }
 
 /// The sources whose parts will be written over or removed.

@@ -53,6 +53,8 @@ pub fn measure(input: &Input<'_>) -> Baseline {
 
     let mut hosts = hosts(&groups, &covered.1);
     if input.group_by != GroupBy::Pattern {
+        let none = all_bots(&[], &covered.1);
+        hosts.values_mut().for_each(|host| host.all_bots = Some(none.clone()));
         for of_host in each.chunk_by(|a, b| a.host == b.host) {
             if let Some(host) = hosts.get_mut(of_host[0].host) {
                 host.all_bots = Some(all_bots(of_host, &covered.1));

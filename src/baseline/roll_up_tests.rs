@@ -107,6 +107,8 @@ fn all_bots_together_are_the_same_whatever_the_rows_are() {
             (by_bot.totals.clone(), by_bot.status_distribution.clone())
         );
     }
+    let people = measured(&of("(people)", "(people)", "", "", &[0]), GroupBy::Bot);
+    assert_eq!(people.hosts["(default)"].all_bots.as_ref().map(|all| all.requests), Some(0));
     let pattern = measured(&hits, GroupBy::Pattern);
     assert_eq!(pattern.hosts["(default)"].all_bots, None);
 }

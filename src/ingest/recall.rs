@@ -2,7 +2,8 @@
 //!
 //! Example: of a folder with a year of rotated logs, a nightly run opens the two that are new.
 
-use super::{Ingested, Known, PROXY};
+use super::claims::PROXY;
+use super::{Ingested, Known};
 use crate::error::Error;
 use crate::format::layout::Clock;
 use crate::format::{Flags, Format};
