@@ -29,19 +29,19 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use chrono::{DateTime, NaiveDate, Utc};
-use ipnet::IpNet;
 use serde::Deserialize;
 
 use crate::bot::CATEGORIES;
 use crate::ceiling::{CdnHits, Pin, Policy, PublishedQuota, SiteConfig, Zone};
-use crate::cli::{Client, ReadingArguments};
+use crate::cli::ReadingArguments;
 use crate::error::Error;
-use crate::format::client::ClientChoice;
 use crate::format::latency_field::LatencyField;
 use crate::format::layout::{Layout, configuration};
-use crate::format::path_host::PathHost;
 use crate::format::{Format, ParserOptions};
 pub use retention::Artifacts;
+
+mod client;
+pub use client::{client_choice, host_from_path};
 
 /// The name that is looked for in the current folder.
 pub const FILE_NAME: &str = "crawl-baseline.toml";
@@ -423,48 +423,6 @@ pub fn parser_options(arguments: &ReadingArguments, now: DateTime<Utc>) -> Resul
             })
             .transpose()?,
     })
-}
-
-/// Which address is the client.
-///
-/// # Errors
-/// A proxy that is no address and no network, or one without the other of `--client last-untrusted` and
-/// `--trusted-proxy` (usage).
-pub fn client_choice(arguments: &ReadingArguments) -> Result<ClientChoice, Error> {
-    let mut networks = Vec::new();
-    for text in &arguments.trusted_proxy {
-        let address = text.parse::<std::net::IpAddr>().map(IpNet::from);
-        let network = address.or_else(|_| text.parse::<IpNet>()).map_err(|_| {
-            Error::usage(format_args!("--trusted-proxy {text}"), "is no address and no network")
-                .cause(format_args!("expected 10.0.0.0/8, 192.0.2.7 or 2001:db8::/32; found {text:?}"))
-        })?;
-        networks.push(network.trunc());
-    }
-    networks.sort_unstable();
-    networks.dedup();
-    match (arguments.client, networks.is_empty()) {
-        (Client::LastUntrusted, true) => Err(Error::usage("--client last-untrusted", "trusts no proxy")
-            .cause("expected --trusted-proxy CIDR beside it, found none")
-            .hint("name the networks of your own proxies, as --trusted-proxy 10.0.0.0/8")),
-        (Client::LastUntrusted, false) => Ok(ClientChoice::LastUntrusted(networks.leak())),
-        (_, false) => Err(Error::usage("--trusted-proxy", "has no effect")
-            .cause("expected --client last-untrusted beside it")),
-        (Client::Peer, true) => Ok(ClientChoice::Peer),
-        (Client::FirstXff, true) => Ok(ClientChoice::FirstXff),
-    }
-}
-
-/// Where a site stands in a request.
-///
-/// # Errors
-/// An expression that cannot be used (usage).
-pub fn host_from_path(arguments: &ReadingArguments) -> Result<Option<PathHost>, Error> {
-    let compile = |text: &String| {
-        PathHost::new(text).map_err(|cause| {
-            Error::usage(format_args!("--host-from-path {text}"), "cannot use this expression").cause(cause)
-        })
-    };
-    arguments.host_from_path.as_ref().map(compile).transpose()
 }
 
 /// The server's own format string: as typed, or out of its configuration file.

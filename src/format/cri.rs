@@ -6,7 +6,7 @@
 //! of its stream before it is a part, and begins at most `REACH` bytes before*. Any other line, a blank one too, closes
 //! what is open. So whoever reads a log in blocks can find the same borders from either side.
 //!
-//! Docker's `json-file` driver cuts lines too, see [`super::docker`]; its parts follow the same rule.
+//! Docker's `json-file` driver cuts lines too, see `docker.rs`; its parts follow the same rule.
 //!
 //! Example of its input: `2026-03-10T06:25:14.123456789Z stdout F 192.0.2.10 - - [10/Mar/2026:06:25:14 +0000] "GET ...`
 

@@ -1,6 +1,6 @@
 //! `--rejects`: every rejected line with its number and reason, whatever the threads do and however many there are.
 //!
-//! Threads put what they reject behind each other into one spool, in memory up to [`IN_MEMORY`] bytes and in an unnamed
+//! Threads put what they reject behind each other into one spool, in memory up to 8 MiB and in an unnamed
 //! temporary file beyond, and remember per block where it lies. Numbers within the log are known when all its blocks
 //! are; then the blocks are read back in their order.
 //!
