@@ -7,7 +7,7 @@
 //! system start, process, start of the process, and a number.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufWriter, Write as _};
+use std::io::{self, BufWriter};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -303,6 +303,7 @@ fn is_dead(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Write as _;
     use std::os::unix::fs::{PermissionsExt as _, symlink};
 
     fn names(folder: &Path) -> Vec<String> {

@@ -379,7 +379,7 @@ fn where_the_slow_expression_is_sure_the_parser_reads_the_same_fields() {
         }
         let outcome = alone.line(&line);
         let block = [&line[..], b"\n", &line].concat();
-        in_block.block(&block, |entry| assert!(entry.outcome == outcome, "{}", line.escape_ascii()));
+        in_block.block(&block, |entry| assert!(*entry.outcome == outcome, "{}", line.escape_ascii()));
         if let Some(want) = oracle_says(&oracle, &line) {
             sure += 1;
             changed_and_sure += u32::from(is_changed);

@@ -25,7 +25,7 @@ libfuzzer_sys::fuzz_target!(|input: &[u8]| {
     let count = Parser::new(options.clone()).block(block, |entry| {
         parts += entry.parts;
         if entry.parts == 1 {
-            assert_eq!(Parser::new(options.clone()).line(entry.line), entry.outcome);
+            assert_eq!(Parser::new(options.clone()).line(entry.line), *entry.outcome);
         }
         if let Line::Record(record) = entry.outcome {
             assert_eq!(record.format, Format::Custom);
