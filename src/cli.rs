@@ -1,5 +1,7 @@
 //! What the user typed, and the text of `--help`. What it means is [`crate::config`]'s work.
 
+pub mod gate;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -34,6 +36,9 @@ pub enum Command {
     /// History to manifest, without reading logs
     #[command(after_help = EXIT_CODES)]
     Recommend(Box<RecommendArguments>),
+    /// Reports and baselines against ceilings, for pipelines: exit 1 when a check fails
+    #[command(after_help = EXIT_CODES)]
+    Gate(Box<gate::GateArguments>),
     /// Checks the parquet history, or joins its old parts
     #[command(after_help = EXIT_CODES)]
     History(Box<HistoryArguments>),

@@ -20,8 +20,8 @@ mod tests;
 
 pub use coverage::Covered;
 pub use document::{
-    Baseline, Bot, Host, Latency, Log, Network, Overflow, RejectedLine, SampleUserAgent, Spoofed, Totals,
-    UserAgents, Verdicts, WasteKey, WasteUrl, Window,
+    Baseline, Bot, Host, KIND, Latency, Log, Network, Overflow, RejectedLine, SampleUserAgent, Spoofed,
+    Totals, UserAgents, Verdicts, WasteKey, WasteUrl, Window,
 };
 pub use input::{Input, InputSource, Matched};
 pub use measure::measure;

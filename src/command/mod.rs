@@ -6,6 +6,7 @@ pub mod analyze;
 pub mod artifacts;
 pub mod ceilings;
 pub mod console;
+pub mod gate;
 pub mod history;
 pub mod parse;
 pub mod place;
@@ -27,6 +28,7 @@ pub fn run(cli: Cli, stop: &Arc<AtomicUsize>) -> Result<ExitStatus, Error> {
     match cli.command {
         Command::Analyze(arguments) => analyze::run(&arguments, stop),
         Command::Artifacts(arguments) => artifacts::run(&arguments, stop),
+        Command::Gate(arguments) => gate::run(&arguments),
         Command::History(arguments) => history::run(&arguments, stop),
         Command::Recommend(arguments) => recommend::run(&arguments, stop),
         Command::Parse(arguments) => parse::run(&arguments, stop),

@@ -8,6 +8,7 @@
 
 mod changed;
 mod host;
+mod normalized;
 mod orphan;
 mod origin;
 mod outcome;
@@ -22,11 +23,13 @@ mod traffic;
 mod tests;
 
 pub use changed::{Routes, changed_pages, new_pages};
+pub use normalized::{NORMALIZED_KIND, Normalized, NormalizedUrl};
 pub use origin::{Answer, LatencyCurve, Origin, OriginLimit, OriginModel};
 pub use orphan::{Chain, orphan_chains};
 pub use page::Page;
 pub use report::{
-    Binding, BudgetReport, Deferred, HostReport, MinuteReport, REPORT_VERSION, Reason, ScopeKey, Spending,
+    Binding, BudgetReport, Deferred, HostReport, MinuteReport, REPORT_KIND, REPORT_VERSION, Reason, ScopeKey,
+    Spending,
 };
 pub use run::simulate;
 pub use settings::{HostSettings, Pace, Settings};

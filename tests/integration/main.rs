@@ -6,6 +6,7 @@ mod analyze;
 mod case;
 mod command;
 mod formats;
+mod gate;
 #[allow(dead_code, reason = "each test uses a part of it")]
 #[path = "../../benches/generate/generator.rs"]
 mod generator;
