@@ -1,6 +1,7 @@
 //! What the user typed, and the text of `--help`. What it means is [`crate::config`]'s work.
 
 pub mod gate;
+pub mod simulate;
 
 use std::path::PathBuf;
 
@@ -36,6 +37,9 @@ pub enum Command {
     /// History to manifest, without reading logs
     #[command(after_help = EXIT_CODES)]
     Recommend(Box<RecommendArguments>),
+    /// URLs and a manifest to a schedule and a budget report; nothing is fetched
+    #[command(after_help = EXIT_CODES)]
+    Simulate(Box<simulate::SimulateArguments>),
     /// Reports and baselines against ceilings, for pipelines: exit 1 when a check fails
     #[command(after_help = EXIT_CODES)]
     Gate(Box<gate::GateArguments>),

@@ -12,6 +12,7 @@ pub mod parse;
 pub mod place;
 pub mod reading;
 pub mod recommend;
+pub mod simulate;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
@@ -31,6 +32,7 @@ pub fn run(cli: Cli, stop: &Arc<AtomicUsize>) -> Result<ExitStatus, Error> {
         Command::Gate(arguments) => gate::run(&arguments),
         Command::History(arguments) => history::run(&arguments, stop),
         Command::Recommend(arguments) => recommend::run(&arguments, stop),
+        Command::Simulate(arguments) => simulate::run(&arguments, stop),
         Command::Parse(arguments) => parse::run(&arguments, stop),
     }
 }

@@ -31,7 +31,8 @@ pub struct NormalizedUrl {
     pub url: String,
     /// What it is compared by; empty: the URL's own.
     pub url_key: String,
-    /// What it is worth.
+    /// What it is worth; `priority` in older lists.
+    #[serde(alias = "priority")]
     pub score: f64,
     /// URLs of the input that are this one, itself included.
     pub urls_merged: Option<u64>,
@@ -41,7 +42,7 @@ pub struct NormalizedUrl {
     pub yields: Option<f64>,
     /// Fetched for what it leads to.
     pub prerequisite: bool,
-    /// The share of its score that is left where a sibling was fetched.
+    /// The share of its score that is left, where a URL before shows the same in another order.
     pub sibling_value: Option<f64>,
     /// When it was fetched last, RFC 3339.
     pub fetched_at: Option<String>,

@@ -212,7 +212,7 @@ pub struct Deferred {
     pub reason: Reason,
 }
 
-/// What held most pages back.
+/// What held most pages back. A page that several scopes have no room for counts for each.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Binding {
     /// The reason.

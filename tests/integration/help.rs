@@ -14,5 +14,6 @@ fn help_says_what_there_is() {
     insta::assert_snapshot!("help_analyze", help(&["analyze", "--help"]));
     insta::assert_snapshot!("help_parse", help(&["parse", "--help"]));
     insta::assert_snapshot!("help_gate", help(&["gate", "--help"]));
+    insta::assert_snapshot!("help_simulate", help(&["simulate", "--help"]));
     assert!(help(&["--version"]).starts_with("crawl-baseline "));
 }

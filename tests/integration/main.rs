@@ -20,5 +20,7 @@ mod nights;
 mod samples;
 mod seed_script;
 mod signal;
+mod simulate;
 mod throttle_over_http;
 mod upkeep;
+mod workflow;
