@@ -50,7 +50,7 @@ pub fn run(arguments: &SimulateArguments, stop: &Arc<AtomicUsize>) -> Result<Exi
     let manifest = manifest(arguments, &place, &mut inputs)?;
     let hosts: BTreeSet<&str> = pages.iter().map(|page| page.host.as_str()).collect();
     let mut settings = settings(arguments, &place, manifest.as_ref(), &hosts)?;
-    origin::apply(&mut settings, &place.history, manifest.as_ref(), &hosts, &mut inputs)?;
+    let revisits = origin::apply(&mut settings, &place.history, manifest.as_ref(), &hosts, &mut inputs)?;
     if let Some(bytes) = arguments.response_bytes {
         settings.response_bytes_mean = Some(bytes);
     }
@@ -64,7 +64,10 @@ pub fn run(arguments: &SimulateArguments, stop: &Arc<AtomicUsize>) -> Result<Exi
         }
         None => Vec::new(),
     };
-    let report = BudgetReport { inputs, orphans, ..simulate(pages, &settings)? };
+    let mut report = BudgetReport { inputs, orphans, ..simulate(pages, &settings)? };
+    for (host, of_host) in &mut report.hosts {
+        of_host.revisit = revisits.get(host).copied();
+    }
     write(arguments, &place, &report)?;
     if report.queued > 0 {
         return Ok(ExitStatus::Success);
@@ -153,6 +156,18 @@ fn settings(
 ) -> Result<Settings, Error> {
     let defaults = Manifest::default();
     let mut settings = Settings::of_manifest(manifest.unwrap_or(&defaults), hosts.iter().copied())?;
+    let unknown: Vec<&str> = hosts
+        .iter()
+        .copied()
+        .filter(|host| manifest.is_some_and(|manifest| !manifest.domain_overrides.contains_key(*host)))
+        .collect();
+    if let Some(first) = unknown.first() {
+        let others =
+            if unknown.len() > 1 { format!(" and {} more", unknown.len() - 1) } else { String::new() };
+        console::print_note(format_args!(
+            "the manifest has no entry for {first}{others}: its rate_limiting applies"
+        ));
+    }
     settings.minutes = arguments.minutes;
     settings.seed = arguments.seed;
     settings.gateway_concurrency = arguments.gateway_concurrency;

@@ -9,7 +9,7 @@ use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
 
 use super::Escaped;
 use crate::simulate::{BudgetReport, MinuteReport, Reason};
-use crate::throttle::Scope;
+use crate::throttle::{Scope, Tier};
 
 /// Hosts with a column of their own.
 const HOSTS_SHOWN: usize = 6;
@@ -122,6 +122,27 @@ fn summary(out: &mut String, report: &BudgetReport) {
             host.requests_per_60s_peak,
             host.requests_per_10s_peak,
             trouble.concat()
+        ));
+    }
+    for (name, revisit) in report.hosts.iter().filter_map(|(name, host)| Some((name, host.revisit?))) {
+        let tier = match revisit.tier {
+            Tier::Hour => "hour",
+            Tier::Day => "day",
+            Tier::Week => "week",
+        };
+        line(&format!(
+            "{}: bots found {:.0} % unchanged; a visit every {tier} saves {:.0} % of their requests",
+            Escaped(name),
+            revisit.bodies_saved_share * 100.0,
+            revisit.requests_saved_share * 100.0
+        ));
+    }
+    if let (Some(success), Some(per_row)) = (report.success_share, report.requests_per_delivered_row)
+        && report.delivered < report.requests
+    {
+        line(&format!(
+            "success: {:.1} % of the requests, {per_row:.2} requests for each delivered row",
+            success * 100.0
         ));
     }
     match &report.binding {

@@ -1,12 +1,16 @@
-//! How a host answered in the history: latency by load, the load of everybody, the size of an answer.
+//! How a host answered in the history: latency by load, the load of everybody, the size of an answer, how often bots came
+//! for nothing new.
 //!
 //! Minutes are put into at most ten bins of equal count by their load, as the ceilings do; a bin's median load and
 //! median latency are a point of the curve. Example: 120 ms up to 300 requests a minute, 500 ms at 600.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use super::LatencyCurve;
+use crate::tally::distinct::Distinct;
 use crate::tally::table::DayTables;
+use crate::throttle::{Revisit, revisit};
 
 /// Minutes of a bin, unless there are too few for that.
 const BIN_MINUTES: usize = 30;
@@ -26,6 +30,11 @@ pub struct MeasuredHost {
     minutes: BTreeMap<i64, (u64, u64, u64)>,
     bytes: u64,
     requests: u64,
+    /// Of bots: requests, 304s, distinct URLs, dates.
+    bot_requests: u64,
+    not_modified: u64,
+    urls: Distinct,
+    dates: BTreeSet<i32>,
 }
 
 impl MeasuredHosts {
@@ -47,6 +56,17 @@ impl MeasuredHosts {
             minute.2 += row.latency_ms_sum;
             host.bytes = host.bytes.saturating_add(row.bytes_sum);
             host.requests += row.requests;
+            if day.series.get(row.series as usize).is_some_and(|series| series.is_bot()) {
+                host.bot_requests += row.requests;
+                host.not_modified += row.code(304);
+                host.dates.insert(day.date);
+            }
+        }
+        for row in &day.bots {
+            let series = day.series.get(row.series as usize).filter(|series| series.is_bot());
+            if let Some(host) = series.and_then(|series| self.hosts.get_mut(&series.host)) {
+                host.urls.merge(&row.urls);
+            }
         }
     }
 
@@ -82,6 +102,24 @@ impl MeasuredHost {
             .map(|bin| (median(bin.iter().map(|p| p.0)), median(bin.iter().map(|p| p.1))))
             .collect();
         LatencyCurve::of_bins(&bins)
+    }
+
+    /// How often a page is worth a visit, by the share of 304 that bots were answered: they come back to a page every
+    /// `dates * URLs / requests` days. None without any 304: then nobody asks conditionally, and nothing is known.
+    #[must_use]
+    pub fn revisit(&self) -> Option<Revisit> {
+        let days = self.dates.len() as f64;
+        let visits = self.bot_requests as f64 / self.urls.estimate().max(1) as f64;
+        let interval = Duration::try_from_secs_f64(days * 86_400.0 / visits).ok()?;
+        let found =
+            revisit(interval, self.bot_requests, self.not_modified).filter(|_| self.not_modified > 0)?;
+        // More would not survive being written and read back.
+        let rounded = |share: f64| (share * 1e6).round() / 1e6;
+        Some(Revisit {
+            requests_saved_share: rounded(found.requests_saved_share),
+            bodies_saved_share: rounded(found.bodies_saved_share),
+            ..found
+        })
     }
 
     /// The median of the minutes' requests of everybody: the load that is there already.
@@ -145,5 +183,47 @@ mod tests {
         assert_eq!(host.background_per_minute(), 10);
         assert_eq!(measured.response_bytes_mean(), Some(100));
         assert!(MeasuredHost::default().latency().is_assumed());
+    }
+
+    #[test]
+    fn pages_that_bots_find_unchanged_are_worth_fewer_visits() {
+        let series = Series {
+            host: "h".to_owned(),
+            bot: "ABot".to_owned(),
+            verification: Verification::NotCheckable,
+            family: "ABot".to_owned(),
+            operator: String::new(),
+            category: "other".to_owned(),
+        };
+        // 10 URLs, each asked for 24 times on each of two dates, 97 % unchanged: hourly visits to pages of days.
+        let mut measured = MeasuredHosts::of(["h"]);
+        let mut urls = Distinct::default();
+        (0..10_u64).for_each(|n| urls.insert(crate::tally::distinct::stable_hash(&n.to_le_bytes())));
+        for date in 0..2 {
+            let minute =
+                MinuteRow { requests: 240, codes: [233, 0, 0, 0, 0, 0, 0, 0], ..MinuteRow::default() };
+            let bot = crate::tally::table::BotRow {
+                series: 0,
+                urls: urls.clone(),
+                user_agents: Distinct::default(),
+                samples: Vec::new(),
+                variants: Vec::new(),
+                failing_prefixes: Vec::new(),
+            };
+            let day = DayTables {
+                date,
+                series: vec![series.clone()],
+                minutes: vec![minute],
+                bots: vec![bot],
+                ..DayTables::default()
+            };
+            measured.add(&day);
+        }
+        let (_, host) = measured.iter().next().unwrap();
+        let revisit = host.revisit().unwrap();
+        assert_eq!(revisit.tier, crate::throttle::Tier::Day);
+        assert!((revisit.requests_saved_share - 23.0 / 24.0).abs() < 0.01, "{revisit:?}");
+        assert!((revisit.bodies_saved_share - 233.0 / 240.0).abs() < 0.001, "{revisit:?}");
+        assert_eq!(MeasuredHost::default().revisit(), None);
     }
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::Chain;
 use crate::error::Error;
 use crate::json;
-use crate::throttle::{Backlog, Ban, DeadLetter, Scope};
+use crate::throttle::{Backlog, Ban, DeadLetter, Revisit, Scope};
 
 /// The version of [`BudgetReport`].
 pub const REPORT_VERSION: u32 = 1;
@@ -159,6 +159,10 @@ pub struct HostReport {
     /// Open requests at once that the plan kept to.
     #[serde(default)]
     pub concurrency: Option<u64>,
+    /// How often its pages are worth a visit, by the 304s of the history; none where it has none. Filled in by whoever
+    /// read it.
+    #[serde(default)]
+    pub revisit: Option<Revisit>,
 }
 
 /// A scope and whose.

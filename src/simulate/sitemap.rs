@@ -17,8 +17,7 @@ pub(super) enum Sitemap {
 pub(super) fn read_sitemap(xml: &str) -> Sitemap {
     let (mut open, mut pages, mut maps) = (Vec::<&str>::new(), Vec::new(), Vec::new());
     let (mut root, mut text, mut rest) = ("", String::new(), xml);
-    loop {
-        let Some(at) = rest.find('<') else { break };
+    while let Some(at) = rest.find('<') {
         push_decoded(&mut text, &rest[..at]);
         rest = &rest[at..];
         // Passed over: comments, declarations. Kept: CDATA.

@@ -93,8 +93,9 @@ struct World {
 
 impl World {
     fn new() -> Self {
+        type Files = Vec<(String, Vec<u8>)>;
         /// Files by name, and the baseline: two analyses are dear, a world is needed often.
-        static MADE: OnceLock<(Vec<(String, Vec<u8>)>, Value)> = OnceLock::new();
+        static MADE: OnceLock<(Files, Value)> = OnceLock::new();
         let (files, baseline) = MADE.get_or_init(|| {
             let (dir, baseline) = Self::make();
             let files = dir.glob("**/*").into_iter().filter(|path| path.is_file()).map(|path| {

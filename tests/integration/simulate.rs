@@ -318,7 +318,7 @@ fn while_another_run_holds_the_folder_nothing_is_read_or_written() {
 #[test]
 fn a_closed_pipe_is_quiet_and_a_full_disk_is_not() {
     let dir = Dir::new();
-    dir.write("urls.txt", "https://a.example/1\n").write("m.yaml", WORKED_MANIFEST);
+    dir.write("urls.txt", "https://shop.example.com/1\n").write("m.yaml", WORKED_MANIFEST);
     let args = ["simulate", "--urls", "urls.txt", "--manifest", "m.yaml"];
     dir.command(args).run_into_head().exit(0).stderr_is_empty();
     if let Ok(full) = std::fs::File::options().write(true).open("/dev/full") {

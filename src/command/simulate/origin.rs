@@ -8,25 +8,26 @@ use crate::error::Error;
 use crate::history::read::{History, Wanted};
 use crate::manifest::Manifest;
 use crate::simulate::{MeasuredHosts, OriginLimit, OriginModel, Settings, digest_of};
+use crate::throttle::Revisit;
 
 /// Dates of the history that are looked at, back from the newest.
 const DATES: usize = 28;
 
-/// Puts the origin models into the settings.
+/// Puts the origin models into the settings; returns how often each host's pages are worth a visit.
 pub(super) fn apply(
     settings: &mut Settings,
     folder: &Path,
     manifest: Option<&Manifest>,
     hosts: &BTreeSet<&str>,
     inputs: &mut BTreeMap<String, String>,
-) -> Result<(), Error> {
+) -> Result<BTreeMap<String, Revisit>, Error> {
     if hosts.is_empty() {
-        return Ok(());
+        return Ok(BTreeMap::new());
     }
     let history = History::open(folder)?;
     history.warnings().iter().for_each(console::print_error);
     let mut measured = MeasuredHosts::of(hosts.iter().copied());
-    let wanted = Wanted { minutes: true, ..Wanted::default() };
+    let wanted = Wanted { minutes: true, bots: true, ..Wanted::default() };
     for date in history.dates().into_iter().rev().take(DATES) {
         let (day, warnings) = history.read_day(date, wanted)?;
         warnings.iter().for_each(console::print_error);
@@ -58,5 +59,5 @@ pub(super) fn apply(
             .map_err(|e| Error::runtime("origin model", "cannot be written as JSON").cause(e))?;
         inputs.insert("history".to_owned(), digest_of(text.as_bytes()));
     }
-    Ok(())
+    Ok(seen.iter().filter_map(|(host, measured)| Some(((*host).to_owned(), measured.revisit()?))).collect())
 }
