@@ -126,8 +126,7 @@ impl<'a> Run<'a> {
             }
             index.insert(name, hosts.len());
             let limit = settings.limits.of(Scope::HostPerMinute, name);
-            let concurrency = of_host.concurrency.unwrap_or(settings.concurrency);
-            hosts.push(Host::new(name, of_host, start, limit, concurrency)?);
+            hosts.push(Host::new(name, of_host, start, limit, slots.cap(name))?);
         }
         let host_of: Vec<usize> = pages.iter().map(|page| index[page.host.as_str()]).collect();
         let waiting = pages.iter().enumerate().map(|(rank, page)| (page.due_at(), rank)).collect();
