@@ -53,7 +53,7 @@ pub fn run(arguments: &GateArguments) -> Result<ExitStatus, Error> {
     let report = given(arguments.report.as_deref(), REPORT_KIND, read_report)?;
     let baseline = given(arguments.baseline.as_deref(), baseline::KIND, read_baseline)?;
     let normalized = given(arguments.normalized.as_deref(), NORMALIZED_KIND, Normalized::from_json)?;
-    let refusals = refusals(baseline.as_ref(), &history)?;
+    let (refusals, partial) = refusals(baseline.as_ref(), &history)?;
     let manifest = match &arguments.manifest {
         Some(path) => {
             let catalogue = match arguments.catalogue.as_ref().or(file.paths.catalogue.as_ref()) {
@@ -79,6 +79,7 @@ pub fn run(arguments: &GateArguments) -> Result<ExitStatus, Error> {
         max_rpm: arguments.max_rpm,
         concurrency: arguments.concurrency,
         max_age_days: Some(arguments.max_age_days),
+        partial,
         now: now.timestamp(),
     };
     let fail_on = match arguments.fail_on {
@@ -143,15 +144,18 @@ fn swapped(error: Error, text: &str, key: &str, flag: &str) -> Error {
     error
 }
 
-/// What the history says of the dates before a baseline; none without a baseline, its first record or a history.
-fn refusals(baseline: Option<&Given<Baseline>>, folder: &Path) -> Result<Option<Refusals>, Error> {
-    let Some(first) = baseline.and_then(|given| given.value.window.first.as_deref()) else { return Ok(None) };
+/// What the history says of the dates before a baseline, and whether some of it could not be read; none without a
+/// baseline or its first record.
+fn refusals(baseline: Option<&Given<Baseline>>, folder: &Path) -> Result<(Option<Refusals>, bool), Error> {
+    let Some(first) = baseline.and_then(|given| given.value.window.first.as_deref()) else {
+        return Ok((None, false));
+    };
     let first = config::time("window.first of the baseline", first)?;
-    let Ok(date) = i32::try_from(first.timestamp().div_euclid(86_400)) else { return Ok(None) };
+    let date = i32::try_from(first.timestamp().div_euclid(86_400)).unwrap_or(i32::MAX);
     let history = History::open(folder)?;
     let (refusals, warnings) = refusals_before(&history, date)?;
     history.warnings().iter().chain(&warnings).for_each(console::print_error);
-    Ok(Some(refusals))
+    Ok((Some(refusals), !history.warnings().is_empty() || !warnings.is_empty()))
 }
 
 /// The names that a manifest may use.

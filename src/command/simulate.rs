@@ -50,7 +50,7 @@ pub fn run(arguments: &SimulateArguments, stop: &Arc<AtomicUsize>) -> Result<Exi
     let manifest = manifest(arguments, &place, &mut inputs)?;
     let hosts: BTreeSet<&str> = pages.iter().map(|page| page.host.as_str()).collect();
     let mut settings = settings(arguments, &place, manifest.as_ref(), &hosts)?;
-    let revisits = origin::apply(&mut settings, &place.history, manifest.as_ref(), &hosts, &mut inputs)?;
+    let measured = origin::apply(&mut settings, &place.history, manifest.as_ref(), &hosts, &mut inputs)?;
     if let Some(bytes) = arguments.response_bytes {
         settings.response_bytes_mean = Some(bytes);
     }
@@ -66,18 +66,19 @@ pub fn run(arguments: &SimulateArguments, stop: &Arc<AtomicUsize>) -> Result<Exi
     };
     let mut report = BudgetReport { inputs, orphans, ..simulate(pages, &settings)? };
     for (host, of_host) in &mut report.hosts {
-        of_host.revisit = revisits.get(host).copied();
+        of_host.revisit = measured.revisits.get(host).copied();
     }
     write(arguments, &place, &report)?;
+    let status = if measured.partial { ExitStatus::Partial } else { ExitStatus::Success };
     if report.queued > 0 {
-        return Ok(ExitStatus::Success);
+        return Ok(status);
     }
     let what =
         if changed.is_some() { "holds no URL that is new or on a changed route" } else { "holds no URL" };
     console::print_error(
         &Error::no_data(arguments.urls.display(), what).hint("nothing is fetched, so nothing can break"),
     );
-    Ok(ExitStatus::NoData)
+    Ok(status.and(ExitStatus::NoData))
 }
 
 /// The pages that are new or on a changed route; none where neither was asked for.

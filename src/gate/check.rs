@@ -153,7 +153,8 @@ Input: --report, --baseline of logs with a latency field."
             Self::Concurrency => {
                 "\
 Open connections in use against those that the manifest allows for the host, and against those of the simulation.
-error    more in use: a gate that simulates with 3 has proved nothing about a crawler that uses 5
+error    more in use: a gate that simulates with 3 has proved nothing about a crawler that uses 5; also more than the
+         requests a minute that --max-rpm allows: they could all be sent at once
 note     fewer in use than in the simulation
 In use: --concurrency or MAX_CONCURRENCY, else what the plan used.
 Input: --concurrency or --report, against --manifest or --report."

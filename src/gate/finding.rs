@@ -113,14 +113,19 @@ pub struct Verdict {
     pub named: BTreeSet<Check>,
     /// The least level that breaks the gate.
     pub fail_on: Level,
+    /// Some of what was given could not be read.
+    pub partial: bool,
 }
 
 impl Verdict {
-    /// 1 when a finding breaks the gate, else 3 when something that was to be looked at had no data, else 0.
+    /// 1 when a finding breaks the gate, else 3 when something that was to be looked at had no data, else 4 when some of
+    /// it could not be read, else 0.
     #[must_use]
     pub fn status(&self) -> ExitStatus {
-        let breach = if self.breaches() > 0 { ExitStatus::CheckFailed } else { ExitStatus::Success };
-        if self.without_data().is_empty() { breach } else { breach.and(ExitStatus::NoData) }
+        let when = |holds: bool, status: ExitStatus| if holds { status } else { ExitStatus::Success };
+        when(self.breaches() > 0, ExitStatus::CheckFailed)
+            .and(when(!self.without_data().is_empty(), ExitStatus::NoData))
+            .and(when(self.partial, ExitStatus::Partial))
     }
 
     /// Findings that break the gate.
@@ -145,12 +150,13 @@ impl Verdict {
         reasons
     }
 
-    /// `pass`, `breach` or `no_data`.
+    /// `pass`, `breach`, `no_data` or `partial`.
     #[must_use]
     pub fn word(&self) -> &'static str {
         match self.status() {
             ExitStatus::Success => "pass",
             ExitStatus::CheckFailed => "breach",
+            ExitStatus::Partial => "partial",
             _ => "no_data",
         }
     }

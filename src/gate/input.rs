@@ -42,6 +42,8 @@ pub struct Inputs<'a> {
     pub concurrency: Option<u64>,
     /// The oldest that a manifest may be, in days; none: 8.
     pub max_age_days: Option<u64>,
+    /// Some of what was given could not be read; the rest is here.
+    pub partial: bool,
     /// Now, epoch seconds.
     pub now: i64,
 }

@@ -10,7 +10,7 @@ use crate::error::Error;
 /// The version of the document.
 pub const VERDICT_VERSION: u32 = 1;
 
-/// The document: `verdict` is `pass`, `breach` or `no_data`; a check's `state` is `pass`, `finding`, `skipped` (its input
+/// The document: `verdict` is `pass`, `breach`, `no_data` or `partial`; a check's `state` is `pass`, `finding`, `skipped` (its input
 /// was not given) or `no_data` (it was, and says nothing), and `told` says what was looked at or why it was not.
 #[derive(Serialize)]
 struct Document<'a> {

@@ -45,7 +45,7 @@ pub fn run(inputs: &Inputs<'_>, named: &[Check], fail_on: Level) -> Verdict {
     let named: BTreeSet<Check> = named.iter().copied().collect();
     let wanted = Check::ALL.into_iter().filter(|check| named.is_empty() || named.contains(check));
     let outcomes = wanted.map(|check| (check, outcome(check, inputs))).collect();
-    Verdict { outcomes, empty: inputs.empty(), named, fail_on }
+    Verdict { outcomes, empty: inputs.empty(), named, fail_on, partial: inputs.partial }
 }
 
 fn outcome(check: Check, inputs: &Inputs<'_>) -> Outcome {

@@ -11,7 +11,7 @@ use crate::manifest::{Algorithm, Entry};
 use crate::tally::table::GROUPS;
 
 /// Where nothing else was given.
-const DEFAULT_MAX_RPM: u64 = 120;
+pub(super) const DEFAULT_MAX_RPM: u64 = 120;
 /// Below it one request is more than 5 %.
 const LEAST_CEILING: u64 = 20;
 

@@ -5,6 +5,7 @@
 
 use super::finding::{Figure, Finding, Level, Outcome};
 use super::input::Inputs;
+use super::pace::DEFAULT_MAX_RPM;
 
 /// Days that a manifest may be old.
 const MAX_AGE_DAYS: u64 = 8;
@@ -131,6 +132,16 @@ pub(super) fn concurrency(inputs: &Inputs<'_>) -> Outcome {
         for host in hosts.keys() {
             if let Some(simulated) = planned(host) {
                 compare(host, in_use, simulated, SIMULATED);
+            }
+        }
+    }
+    // As many connections as requests a minute are allowed send all of them at once.
+    if let Some(hosts) = hosts
+        && let Some(rpm) = inputs.max_rpm.or_else(|| inputs.manifest.is_none().then_some(DEFAULT_MAX_RPM))
+    {
+        for host in hosts.keys() {
+            if let Some(in_use) = inputs.concurrency.or(planned(host)) {
+                compare(host, in_use, rpm, "more than the requests a minute that --max-rpm allows,");
             }
         }
     }

@@ -384,6 +384,18 @@ fn inputs_without_a_request_are_named_and_no_pass() {
 }
 
 #[test]
+fn a_damaged_history_is_named_and_partial_not_a_pass_and_no_breach() {
+    let world = World::new();
+    world.dir.write("history/sources/date=2026-03-08/junk.parquet", "junk");
+    let output = world.gate(&[]);
+    output.exit(4).stderr_has("junk.parquet").stdout_has("partial: 0 errors");
+    assert_eq!(world.gate(&["--format", "json"]).json()["exit_code"], 4);
+    world.dir.write("urls.txt", "https://www.example.com/\n");
+    let plan = ["simulate", "--urls", "urls.txt", "--history", "history", "--now", NOW];
+    world.dir.command(plan).run().exit(4).stderr_has("junk.parquet").stdout_has("1 URL queued");
+}
+
+#[test]
 fn documents_that_are_not_what_they_should_be_are_usage_errors() {
     let world = World::new();
     let newer = |value: &Value| {

@@ -91,6 +91,10 @@ fn the_workflow_of_the_readme_plans_a_change_and_gates_it() {
     let done = shell(&dir, job, &breach);
     assert_eq!(done.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&done.stdout).contains("::error title=rpm-ceiling::www.example.com"));
+    // As the check is written: more connections than requests a minute.
+    let raised = shell(&dir, job, &format!("export MAX_CONCURRENCY=121\n{plan}\n{gate}"));
+    assert_eq!(raised.status.code(), Some(1), "{}", String::from_utf8_lossy(&raised.stdout));
+    assert!(String::from_utf8_lossy(&raised.stdout).contains("::error title=concurrency::www.example.com"));
     std::fs::remove_file(dir.path().join("sitemap.xml")).unwrap();
     assert!(!shell(&dir, job, plan).status.success());
 }

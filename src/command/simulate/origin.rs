@@ -13,24 +13,35 @@ use crate::throttle::Revisit;
 /// Dates of the history that are looked at, back from the newest.
 const DATES: usize = 28;
 
-/// Puts the origin models into the settings; returns how often each host's pages are worth a visit.
+/// What the history adds to a plan.
+#[derive(Default)]
+pub(super) struct Measured {
+    /// How often each host's pages are worth a visit.
+    pub(super) revisits: BTreeMap<String, Revisit>,
+    /// Some of it could not be read.
+    pub(super) partial: bool,
+}
+
+/// Puts the origin models into the settings.
 pub(super) fn apply(
     settings: &mut Settings,
     folder: &Path,
     manifest: Option<&Manifest>,
     hosts: &BTreeSet<&str>,
     inputs: &mut BTreeMap<String, String>,
-) -> Result<BTreeMap<String, Revisit>, Error> {
+) -> Result<Measured, Error> {
     if hosts.is_empty() {
-        return Ok(BTreeMap::new());
+        return Ok(Measured::default());
     }
     let history = History::open(folder)?;
     history.warnings().iter().for_each(console::print_error);
+    let mut partial = !history.warnings().is_empty();
     let mut measured = MeasuredHosts::of(hosts.iter().copied());
     let wanted = Wanted { minutes: true, bots: true, ..Wanted::default() };
     for date in history.dates().into_iter().rev().take(DATES) {
         let (day, warnings) = history.read_day(date, wanted)?;
         warnings.iter().for_each(console::print_error);
+        partial |= !warnings.is_empty();
         measured.add(&day);
     }
     settings.response_bytes_mean = measured.response_bytes_mean();
@@ -59,5 +70,6 @@ pub(super) fn apply(
             .map_err(|e| Error::runtime("origin model", "cannot be written as JSON").cause(e))?;
         inputs.insert("history".to_owned(), digest_of(text.as_bytes()));
     }
-    Ok(seen.iter().filter_map(|(host, measured)| Some(((*host).to_owned(), measured.revisit()?))).collect())
+    let revisits = seen.iter().filter_map(|(host, measured)| Some(((*host).to_owned(), measured.revisit()?)));
+    Ok(Measured { revisits: revisits.collect(), partial })
 }
