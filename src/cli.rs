@@ -4,6 +4,8 @@ pub mod normalize;
 mod bots;
 mod backtest;
 mod export;
+pub mod gate;
+pub mod simulate;
 
 use std::path::PathBuf;
 
@@ -50,6 +52,12 @@ pub enum Command {
     /// The manifest in the form of other programs
     #[command(after_help = EXIT_CODES)]
     Export(Box<ExportArguments>),
+    /// URLs and a manifest to a schedule and a budget report; nothing is fetched
+    #[command(after_help = EXIT_CODES)]
+    Simulate(Box<simulate::SimulateArguments>),
+    /// Reports and baselines against ceilings, for pipelines: exit 1 when a check fails
+    #[command(after_help = EXIT_CODES)]
+    Gate(Box<gate::GateArguments>),
     /// Checks the parquet history, or joins its old parts
     #[command(after_help = EXIT_CODES)]
     History(Box<HistoryArguments>),

@@ -10,9 +10,17 @@ use serde::{Deserialize, Serialize};
 use super::rate::Rpm;
 use super::warning::Warning;
 use crate::error::Error;
+use crate::json;
 
 /// The version that this program writes and the newest it reads.
 pub(super) const SCHEMA_VERSION: u64 = 1;
+
+/// What messages call it.
+pub const KIND: json::Kind = json::Kind {
+    name: "baseline of this program",
+    hint: "`crawl-baseline analyze` writes one",
+    schema_version: SCHEMA_VERSION,
+};
 
 /// What was measured in a window.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -356,23 +364,6 @@ impl Baseline {
     ///
     /// A usage error when the text is no JSON, lacks a key, or has a newer schema.
     pub fn from_json(text: &str, place: &str) -> Result<Self, Error> {
-        #[derive(Deserialize)]
-        struct Version {
-            schema_version: u64,
-        }
-        let not_a_baseline = |e: serde_json::Error| {
-            Error::usage(place, "is no baseline of this program")
-                .cause(e)
-                .hint("`crawl-baseline analyze` writes one")
-        };
-        let version: Version = serde_json::from_str(text).map_err(not_a_baseline)?;
-        if version.schema_version != SCHEMA_VERSION {
-            return Err(Error::usage(
-                place,
-                format_args!("schema_version: expected {SCHEMA_VERSION}, found {}", version.schema_version),
-            )
-            .hint("read it with the version of crawl-baseline that wrote it, or write it again"));
-        }
-        serde_json::from_str(text).map_err(not_a_baseline)
+        json::read(text, place, KIND)
     }
 }

@@ -23,8 +23,8 @@ mod tests;
 
 pub use coverage::Covered;
 pub use document::{
-    AllBots, Baseline, Bot, Host, Latency, Log, Network, Overflow, Parameter, RejectedLine, SampleUserAgent,
-    Spoofed, Totals, UserAgents, Verdicts, WasteKey, WasteUrl, Window,
+    AllBots, Baseline, Bot, Host, KIND, Latency, Log, Network, Overflow, Parameter, RejectedLine,
+    SampleUserAgent, Spoofed, Totals, UserAgents, Verdicts, WasteKey, WasteUrl, Window,
 };
 pub use input::{Input, InputSource, Matched};
 pub use measure::measure;

@@ -9,6 +9,7 @@ pub mod backtest;
 pub mod ceilings;
 pub mod console;
 pub mod export;
+pub mod gate;
 pub mod history;
 pub mod normalize;
 mod manifest;
@@ -16,6 +17,7 @@ pub mod parse;
 pub mod place;
 pub mod reading;
 pub mod recommend;
+pub mod simulate;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
@@ -35,9 +37,11 @@ pub fn run(cli: Cli, stop: &Arc<AtomicUsize>) -> Result<ExitStatus, Error> {
         Command::Bots(arguments) => bots::run(&arguments),
         Command::Backtest(arguments) => backtest::run(&arguments),
         Command::Export(arguments) => export::run(&arguments),
+        Command::Gate(arguments) => gate::run(&arguments),
         Command::History(arguments) => history::run(&arguments, stop),
         Command::Normalize(arguments) => normalize::run(&arguments, stop),
         Command::Recommend(arguments) => recommend::run(&arguments, stop),
+        Command::Simulate(arguments) => simulate::run(&arguments, stop),
         Command::Parse(arguments) => parse::run(&arguments, stop),
     }
 }

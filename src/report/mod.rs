@@ -8,6 +8,7 @@ mod backtested;
 mod counting;
 mod escaped;
 mod explained;
+mod plan;
 mod recommended;
 pub(crate) mod summary;
 
@@ -16,5 +17,6 @@ pub use backtested::Backtested;
 pub use counting::{Counted, CountedLog, Stamp, command as count_command};
 pub use escaped::Escaped;
 pub use explained::explained;
+pub use plan::plan;
 pub use recommended::recommended;
 pub use summary::Summary;

@@ -37,15 +37,32 @@ pub(super) struct Host {
 }
 
 impl Host {
-    pub(super) fn new(name: &str, settings: &HostSettings, start: Duration) -> Result<Self, Error> {
+    /// `limit` is what the scopes allow it in a minute, `concurrency` the open requests.
+    pub(super) fn new(
+        name: &str,
+        settings: &HostSettings,
+        start: Duration,
+        limit: Option<u64>,
+        concurrency: u64,
+    ) -> Result<Self, Error> {
         let mut backoff = DomainBackoff::new(settings.backoff);
         if let Some(delay) = settings.crawl_delay {
             backoff.set_crawl_delay(delay);
         }
         let pacer = settings.pace.map(|pace| TokenBucket::new(pace.rate, pace.burst, start)).transpose()?;
         let origin = Origin::new(settings.origin.clone())?;
-        let report =
-            HostReport { latency_assumed: origin.model().latency.is_assumed(), ..HostReport::default() };
+        // What a pace allows in a minute, rounded up: 5 in 4 s are 75.
+        let paced = settings.pace.map(|pace| {
+            let (requests, per) = (u128::from(pace.rate.requests()), pace.rate.per().as_nanos());
+            u64::try_from((requests * 60_000_000_000).div_ceil(per)).unwrap_or(u64::MAX)
+        });
+        let report = HostReport {
+            latency_assumed: origin.model().latency.is_assumed(),
+            limit_per_minute: limit.into_iter().chain(paced).min(),
+            burst: settings.pace.map(|pace| pace.burst),
+            concurrency: Some(concurrency),
+            ..HostReport::default()
+        };
         Ok(Self {
             name: name.to_owned(),
             pages: BTreeSet::new(),
@@ -126,9 +143,16 @@ impl Host {
             requests_per_60s_peak: sliding_peak(&self.starts, Duration::from_secs(60)),
             latency_ms_p50: nearest_rank(0, &self.latencies_ms, 50),
             latency_ms_p95: nearest_rank(0, &self.latencies_ms, 95),
+            latency_ms_mean: mean(&self.latencies_ms),
             breaker_trips: self.breaker.trips(),
             ..self.report
         };
         (self.name, report)
     }
+}
+
+/// To six decimals: more would not survive being written and read back.
+fn mean(values: &[u64]) -> Option<f64> {
+    let mean = values.iter().sum::<u64>() as f64 / values.len() as f64;
+    (!values.is_empty()).then(|| (mean * 1e6).round() / 1e6)
 }

@@ -77,7 +77,7 @@ pub(super) fn left(
 
 /// The report of a run that has ended.
 pub(super) fn report(run: Run<'_>) -> BudgetReport {
-    let deferred = deferred(&run);
+    let (deferred, binding) = (deferred(&run), binding(&run));
     let last_left = run.minutes.last().map(|row| row.left.clone()).unwrap_or_default();
     let exhausted = last_left
         .into_iter()
@@ -121,7 +121,7 @@ pub(super) fn report(run: Run<'_>) -> BudgetReport {
         in_flight_ratio_max: run.ratio_max.map(six_decimals),
         backlog: run.backlog,
         bytes_per_hour_max: run.settings.response_bytes_mean.map(|bytes| bytes.saturating_mul(hour)),
-        binding: binding(&deferred),
+        binding,
         exhausted,
         unset,
         scopes,
@@ -162,13 +162,32 @@ fn deferred(run: &Run<'_>) -> Vec<Deferred> {
         .collect()
 }
 
-/// The reason that holds most pages back; a fresh page is not held back. Of equal ones the first in their order.
-fn binding(deferred: &[Deferred]) -> Option<Binding> {
+/// The reason that holds most pages back: each scope without room counts for every page that needs it, so the one that
+/// all share is found and not the one that was asked first. Of equal ones the longest window, then the first in their
+/// order. A fresh page is not held back.
+fn binding(run: &Run<'_>) -> Option<Binding> {
     let mut counts = BTreeMap::<Reason, u64>::new();
-    for page in deferred.iter().filter(|page| page.reason != Reason::Fresh) {
-        *counts.entry(page.reason).or_default() += 1;
+    let mut add = |reason: Reason, pages: usize| {
+        if pages > 0 {
+            *counts.entry(reason).or_default() += u64::try_from(pages).unwrap_or(u64::MAX);
+        }
+    };
+    for host in &run.hosts {
+        let pages = host.pages.len() + host.prerequisites.len();
+        match run.scopes.check(run.now, party(run.settings, &host.name), Fund::Plan) {
+            Err(denied) => denied.exhausted().iter().for_each(|full| add(Reason::Scope(full.scope), pages)),
+            Ok(()) => add(reason(run, host), pages),
+        }
+        add(Reason::RetryWaits, host.retries.len());
     }
-    let most = counts.into_iter().max_by(|a, b| a.1.cmp(&b.1).then(b.0.cmp(&a.0)));
+    add(Reason::RetryWaits, run.waiting.iter().filter(|(_, rank)| run.progress[*rank].failed).count());
+    let window = |reason: Reason| match reason {
+        Reason::Scope(scope) => scope.window(),
+        _ => Duration::ZERO,
+    };
+    let most = counts
+        .into_iter()
+        .max_by(|a, b| a.1.cmp(&b.1).then(window(a.0).cmp(&window(b.0))).then(b.0.cmp(&a.0)));
     most.map(|(reason, pages)| Binding { reason, pages })
 }
 

@@ -7,10 +7,19 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::Chain;
-use crate::throttle::{Backlog, Ban, DeadLetter, Scope};
+use crate::error::Error;
+use crate::json;
+use crate::throttle::{Backlog, Ban, DeadLetter, Revisit, Scope};
 
 /// The version of [`BudgetReport`].
 pub const REPORT_VERSION: u32 = 1;
+
+/// What messages call it.
+pub const REPORT_KIND: json::Kind = json::Kind {
+    name: "budget report of this program",
+    hint: "`crawl-baseline simulate` writes one",
+    schema_version: REPORT_VERSION as u64,
+};
 
 /// The whole report.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -73,6 +82,27 @@ pub struct BudgetReport {
     pub orphans: Vec<Chain>,
 }
 
+impl BudgetReport {
+    /// The JSON text, indented, with a line feed at its end.
+    ///
+    /// # Errors
+    /// When the text does not fit into memory.
+    pub fn to_json(&self) -> Result<String, Error> {
+        let mut text = serde_json::to_string_pretty(self)
+            .map_err(|e| Error::runtime("budget report", "cannot be written as JSON").cause(e))?;
+        text.push('\n');
+        Ok(text)
+    }
+
+    /// Reads a report back; `place` is the path that errors name. Keys that this version does not know are ignored.
+    ///
+    /// # Errors
+    /// A usage error when the text is no report of this version, with the line and the key.
+    pub fn from_json(text: &str, place: &str) -> Result<Self, Error> {
+        json::read(text, place, REPORT_KIND)
+    }
+}
+
 /// One minute.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MinuteReport {
@@ -115,8 +145,24 @@ pub struct HostReport {
     pub latency_ms_p50: Option<u64>,
     /// Nearest rank, in milliseconds.
     pub latency_ms_p95: Option<u64>,
+    /// Milliseconds, to six decimals; none without an answer.
+    #[serde(default)]
+    pub latency_ms_mean: Option<f64>,
     /// Whether its latency was assumed, not measured.
     pub latency_assumed: bool,
+    /// Requests per minute that the plan kept to; none when nothing limited them.
+    #[serde(default)]
+    pub limit_per_minute: Option<u64>,
+    /// Requests at once that the plan kept to; none without pacing.
+    #[serde(default)]
+    pub burst: Option<u64>,
+    /// Open requests at once that the plan kept to.
+    #[serde(default)]
+    pub concurrency: Option<u64>,
+    /// How often its pages are worth a visit, by the 304s of the history; none where it has none. Filled in by whoever
+    /// read it.
+    #[serde(default)]
+    pub revisit: Option<Revisit>,
 }
 
 /// A scope and whose.
@@ -170,7 +216,7 @@ pub struct Deferred {
     pub reason: Reason,
 }
 
-/// What held most pages back.
+/// What held most pages back. A page that several scopes have no room for counts for each.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Binding {
     /// The reason.

@@ -125,7 +125,8 @@ impl<'a> Run<'a> {
                 slots.set_cap(name, cap);
             }
             index.insert(name, hosts.len());
-            hosts.push(Host::new(name, of_host, start)?);
+            let limit = settings.limits.of(Scope::HostPerMinute, name);
+            hosts.push(Host::new(name, of_host, start, limit, slots.cap(name))?);
         }
         let host_of: Vec<usize> = pages.iter().map(|page| index[page.host.as_str()]).collect();
         let waiting = pages.iter().enumerate().map(|(rank, page)| (page.due_at(), rank)).collect();

@@ -78,7 +78,7 @@ fn check_worked(report: &BudgetReport) {
     assert_eq!(table(report), expected);
     assert_eq!((report.queued, report.requests, report.deferred.len()), (502, 190, 312));
     let binding = report.binding.as_ref().unwrap();
-    assert_eq!(binding.reason, Reason::Scope(Scope::CredentialPerHour));
+    assert_eq!((binding.reason, binding.pages), (Reason::Scope(Scope::CredentialPerHour), 312));
     let exhausted: Vec<(Scope, &str)> = report.exhausted.iter().map(|e| (e.scope, e.key.as_str())).collect();
     assert_eq!(exhausted, [(Scope::HostPerHour, DOCS), (Scope::CredentialPerHour, "crawler")]);
     assert_eq!(report.minutes[24].left[&Scope::RetryReserve][""], 24);

@@ -23,6 +23,76 @@
 //! | how often a page is worth a visit | [`revisit`] |
 //!
 //! Example: 60 requests a minute through a bucket of one token: the second request of an instant waits 1 s.
+//!
+//! A crawler puts them together like this. Here `now` is a variable and the origin a list of answers; with a real clock
+//! and a real socket, `now +=` is a sleep and nothing else changes.
+//!
+//! ```
+//! use std::time::Duration;
+//!
+//! use crawl_baseline::throttle::{
+//!     BreakerLimits, Cooldown, Failure, Fund, Item, LatencyBreaker, Limits, Party, Queue, Rate, Refusal, RetryAfter,
+//!     RetryBudget, RetryLimits, Scopes, Slots, SplitMix64, TokenBucket, Turn, Verdict,
+//! };
+//!
+//! let mut now = Duration::from_secs(1_791_460_800);
+//! let mut queue = Queue::new(Turn::LongestWait);
+//! for n in 1..=4 {
+//!     queue.push(now, Item::new(&format!("https://a.example/p/{n}"), "a.example", "reader"));
+//! }
+//! let limits = Limits { host_per_minute: Some(30), global_per_hour: Some(260), retry_reserve: Some(24), ..Limits::default() };
+//! let mut scopes = Scopes::new(limits)?;
+//! let mut pace = TokenBucket::new(Rate::per_minute(30)?, 2, now)?;
+//! let mut slots = Slots::new(20, 3);
+//! let mut breaker = LatencyBreaker::new(BreakerLimits::default());
+//! let mut budget = RetryBudget::new(RetryLimits { percent_of_successes: Some(100), ..RetryLimits::default() });
+//! let (cooldown, mut draws) = (Cooldown::default(), SplitMix64::new(1));
+//! let mut origin = [(200, None), (429, Some("7")), (200, None), (503, None), (200, None), (200, None)].into_iter();
+//! let mut sent = 0;
+//!
+//! while !queue.is_empty() {
+//!     // A host that its breaker has stopped is passed over, and nothing holds a slot while it waits.
+//!     let open = |host: &str| breaker.check(now).is_go() && slots.check(host).is_ok();
+//!     let Some((ticket, item)) = queue.take(now, "reader", open) else {
+//!         now = queue.next_ready("reader").expect("something waits out a backoff").max(now + Duration::from_secs(1));
+//!         continue;
+//!     };
+//!     now += pace.reserve(now);
+//!     let party = Party { host: &item.host, credential: None, identity: Some("reader") };
+//!     let fund = if item.attempts > 0 { Fund::Retry } else { Fund::Plan };
+//!     if let Err(denied) = scopes.take(now, party, fund) {
+//!         // A hard stop: back into the queue until the scope that binds has room again.
+//!         queue.failed(now, ticket, Failure::RateLimited, Verdict::Requeue, denied.binding().wait);
+//!         continue;
+//!     }
+//!     slots.acquire(&item.host).expect("it was free a moment ago");
+//!     let (status, retry_after) = origin.next().expect("an answer");
+//!     sent += 1;
+//!     let latency = Duration::from_millis(120);
+//!     now += latency;
+//!     slots.release(&item.host);
+//!     if breaker.observe(now, latency) {
+//!         slots.lower(&item.host);
+//!     }
+//!     let Some(failure) = Failure::of_status(status) else {
+//!         budget.succeeded(now);
+//!         queue.done(ticket);
+//!         continue;
+//!     };
+//!     let hint = retry_after.and_then(|value| RetryAfter::parse(value, now));
+//!     let refusal = if status == 429 { Refusal::Limited(hint) } else { Refusal::Failed };
+//!     let wait = cooldown.wait(now, item.attempts, refusal, draws.uniform()).unwrap_or(cooldown.max);
+//!     let verdict = budget.failed(now, failure, item.attempts + u32::from(failure.spends_attempt()), false);
+//!     if let Some(dead) = queue.failed(now, ticket, failure, verdict, wait) {
+//!         println!("given up: {} ({})", dead.item.key, dead.failure);
+//!     }
+//!     // What a crash must not lose; read back, everything in flight is queued again.
+//!     let _saved = serde_json::to_string(&(&queue, &scopes, &pace, &budget, &breaker))?;
+//! }
+//! assert_eq!((sent, queue.dead_letters().len()), (6, 0));
+//! assert!(now >= Duration::from_secs(1_791_460_800 + 7), "no request before the Retry-After was over");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod backoff;
 mod ban;
@@ -49,6 +119,8 @@ mod domain_tests;
 mod queue_tests;
 #[cfg(test)]
 mod replay_tests;
+#[cfg(test)]
+mod state_tests;
 
 use std::time::Duration;
 

@@ -19,5 +19,7 @@ fn help_says_what_there_is() {
     insta::assert_snapshot!("help_recommend", help(&["recommend", "--help"]));
     insta::assert_snapshot!("help_backtest", help(&["backtest", "--help"]));
     insta::assert_snapshot!("help_export", help(&["export", "--help"]));
+    insta::assert_snapshot!("help_gate", help(&["gate", "--help"]));
+    insta::assert_snapshot!("help_simulate", help(&["simulate", "--help"]));
     assert!(help(&["--version"]).starts_with("crawl-baseline "));
 }

@@ -10,6 +10,7 @@ mod command;
 mod explain;
 mod export;
 mod formats;
+mod gate;
 #[allow(dead_code, reason = "each test uses a part of it")]
 #[path = "../../benches/generate/generator.rs"]
 mod generator;
@@ -29,5 +30,7 @@ mod random_tables;
 mod samples;
 mod seed_script;
 mod signal;
+mod simulate;
 mod throttle_over_http;
 mod upkeep;
+mod workflow;

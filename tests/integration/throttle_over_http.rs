@@ -10,8 +10,12 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use crawl_baseline::simulate::{LatencyCurve, Origin, OriginLimit, OriginModel};
-use crawl_baseline::throttle::{Admission, BackoffLimits, Domains, Next, Rate, RetryAfter, TokenBucket};
+use crawl_baseline::simulate::{
+    HostSettings, LatencyCurve, Origin, OriginLimit, OriginModel, Pace, Page, Settings, simulate,
+};
+use crawl_baseline::throttle::{
+    Admission, BackoffLimits, Cooldown, Domains, Next, Rate, RetryAfter, RetryLimits, TokenBucket,
+};
 
 const REQUESTS: usize = 14;
 /// The origin admits 4 a second, 3 at once; the crawler asks 8 times a second.
@@ -156,10 +160,26 @@ fn a_limiting_server_admits_refuses_and_delays_as_the_simulation_predicts() {
         latency: LatencyCurve::flat(Duration::from_millis(1)),
         ..OriginModel::default()
     };
-    let origin = Origin::new(model).unwrap();
+    let origin = Origin::new(model.clone()).unwrap();
     let predicted = crawl(&mut Virtual { now: Duration::from_secs(1_000_000), origin });
     assert_eq!(predicted.admitted, REQUESTS);
     assert!(predicted.refused >= 2, "{predicted:?}");
+
+    // The whole simulator, with one connection and retries exactly when the server says so, plans the same crawl.
+    let pages: Vec<Page> = (0..REQUESTS)
+        .map(|i| Page::new(&format!("http://limited.example/{i:02}"), "limited.example", 1.0))
+        .collect();
+    let of_host = HostSettings {
+        pace: Some(Pace { rate: Rate::per_minute(PACE).unwrap(), burst: 1 }),
+        concurrency: Some(1),
+        cooldown: Cooldown { multiplier: 1.0, ..Cooldown::default() },
+        origin: model,
+        ..HostSettings::default()
+    };
+    let retry = RetryLimits { percent_of_successes: None, ..RetryLimits::default() };
+    let planned = simulate(&pages, &Settings { other_hosts: of_host, retry, ..Settings::default() }).unwrap();
+    assert_eq!(planned.delivered, REQUESTS as u64);
+    assert_eq!(planned.rate_limited, predicted.refused as u64, "{predicted:?}");
 
     let (port, visits) = serve();
     let happened = crawl(&mut Http { port });
