@@ -629,11 +629,14 @@ impl Run<'_> {
         // As at the opening: one more than there are blocks, until all are handed out.
         self.sources[source].open_blocks.store(1, Ordering::Release);
         match plain.file.read_again() {
-            Ok(file) => self.hand_out(
-                source,
-                Arc::new(Plain { file, directives: Directives::default() }),
-                checkpoints,
-            ),
+            Ok(file) => {
+                if file.was_cut() {
+                    let cause = shrunk::became_shorter().to_owned();
+                    self.damaged(source, Damage { at_byte: file.length(), cause });
+                }
+                let plain = Arc::new(Plain { file, directives: Directives::default() });
+                self.hand_out(source, plain, checkpoints);
+            }
             Err(e) => self.damaged(source, Damage { at_byte: 0, cause: e.to_string() }),
         }
         self.block_done(source)
