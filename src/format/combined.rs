@@ -36,7 +36,8 @@ pub(super) fn parse<'a>(
     if line[0] == b'"' && quote::closing(line, 1).is_none_or(|second| second > place.open) {
         let inner = &line[1..];
         let shifted = Place { open: place.open - 1, close: place.close - 1, quote: place.quote - 1 };
-        let without = inner.strip_suffix(b"\"").unwrap_or(inner);
+        // A line that ends where its request opens has no second quote to take off.
+        let without = inner.strip_suffix(b"\"").filter(|text| text.len() > shifted.quote).unwrap_or(inner);
         let mut record = read(without, shifted, format, &mut stamp)
             .or_else(|reason| read(inner, shifted, format, &mut stamp).map_err(|_| reason))?;
         record.flags.insert(Flags::QUOTE_REPAIR);
