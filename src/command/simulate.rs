@@ -16,7 +16,7 @@ use crate::artifact::Artifact;
 use crate::cli::simulate::SimulateArguments;
 use crate::error::Error;
 use crate::exit::ExitStatus;
-use crate::file::write_atomically;
+use crate::file::write_named;
 use crate::manifest::{self, Known, Manifest};
 use crate::report::{Escaped, plan};
 use crate::simulate::{
@@ -193,7 +193,7 @@ fn write(arguments: &SimulateArguments, place: &Place, report: &BudgetReport) ->
     let to_stdout = arguments.output.as_deref().is_some_and(|path| path.as_os_str() == "-");
     match &arguments.output {
         Some(path) if !to_stdout => {
-            write_named(path, json.as_bytes())?;
+            write_named(path, |out| Ok(out.write_all(json.as_bytes())?))?;
             written.push(path.clone());
         }
         _ => {}
@@ -207,16 +207,4 @@ fn write(arguments: &SimulateArguments, place: &Place, report: &BudgetReport) ->
     }
     console::write_out(said.as_bytes())?;
     Ok(())
-}
-
-/// A device or a pipe is written to as it is: replaced by a file, it would be gone.
-fn write_named(path: &Path, bytes: &[u8]) -> Result<(), Error> {
-    let is_special = std::fs::metadata(path).is_ok_and(|about| !about.is_file() && !about.is_dir());
-    if !is_special {
-        return write_atomically(path, |out| Ok(out.write_all(bytes)?));
-    }
-    let opened = std::fs::OpenOptions::new().write(true).open(path);
-    opened
-        .and_then(|mut file| file.write_all(bytes))
-        .map_err(|e| Error::runtime(path.display(), "cannot write").cause(e))
 }

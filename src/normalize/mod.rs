@@ -12,7 +12,6 @@ pub mod line;
 mod parameter;
 mod priority;
 mod read;
-mod sitemap;
 mod summary;
 
 #[cfg(test)]
@@ -24,4 +23,3 @@ pub use from_history::{Covered, from_history};
 pub use parameter::{PARAMETERS_LISTED, ParameterRow};
 pub use priority::{PriorityRules, SIBLING_VALUE, Worth};
 pub use read::read_list;
-pub use sitemap::{Sitemap, read_sitemap};

@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::collect::{Collector, Form};
 use super::line::{Line, Lines, refusal};
-use super::sitemap::{Sitemap, read_sitemap};
 use crate::error::Error;
 use crate::source::compression::Compression;
 use crate::source::stream::Stream;
+use crate::url::{Sitemap, read_sitemap};
 
 /// Longest line, and longest sitemap: 50 MB is what the protocol allows.
 const MAX_BYTES: usize = 64 << 20;

@@ -10,9 +10,9 @@ use std::time::Duration;
 use chrono::DateTime;
 use sha2::{Digest as _, Sha256};
 
-use super::sitemap::{Sitemap, read_sitemap};
 use super::{Normalized, Page};
 use crate::error::Error;
+use crate::url::{Sitemap, read_sitemap};
 
 /// Largest list, unpacked: a sitemap has at most 50 MB, a list of a million URLs about 100.
 const MAX_BYTES: u64 = 512 << 20;

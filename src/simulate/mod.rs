@@ -19,7 +19,6 @@ mod page;
 mod report;
 mod run;
 mod settings;
-mod sitemap;
 mod slowdown;
 mod traffic;
 

@@ -12,6 +12,7 @@ mod percent;
 mod rules;
 mod secret;
 mod seed;
+mod sitemap;
 
 pub use blacklist::DEFAULT_BLACKLIST;
 pub use kind::is_static;
@@ -19,3 +20,4 @@ pub use parameter::{Parameters, canonical_text, parameters};
 pub use rules::Rules;
 pub use secret::{mask_name, mask_secrets};
 pub use seed::{SEED_BLACKLIST, seed_key};
+pub use sitemap::{Sitemap, read_sitemap};

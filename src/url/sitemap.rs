@@ -3,8 +3,8 @@
 //! Example: `<urlset><url><loc>https://a.example/?a=1&amp;b=2</loc></url></urlset>` lists `https://a.example/?a=1&b=2`.
 
 /// What an XML text lists.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Sitemap {
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Sitemap {
     /// The pages, in their order.
     Pages(Vec<String>),
     /// Other sitemaps.
@@ -14,7 +14,8 @@ pub(super) enum Sitemap {
 }
 
 /// Reads a sitemap. Prefixes of names do not matter, but an image's or a video's `loc` is no page.
-pub(super) fn read_sitemap(xml: &str) -> Sitemap {
+#[must_use]
+pub fn read_sitemap(xml: &str) -> Sitemap {
     let (mut open, mut pages, mut maps) = (Vec::<&str>::new(), Vec::new(), Vec::new());
     let (mut root, mut text, mut rest) = ("", String::new(), xml);
     while let Some(at) = rest.find('<') {
@@ -73,17 +74,25 @@ fn split_name(name: &str) -> (&str, &str) {
     name.split_once(':').unwrap_or(("", name))
 }
 
-/// Appends text with its entities as characters; what is none stays as it is.
-fn push_decoded(out: &mut String, mut text: &str) {
-    while let Some(at) = text.find('&') {
-        out.push_str(&text[..at]);
-        text = &text[at..];
-        let decoded = text.find(';').and_then(|end| Some((character(text.get(1..end)?)?, end + 1)));
-        let (character, length) = decoded.unwrap_or(('&', 1));
-        out.push(character);
-        text = &text[length..];
+/// Appends text with its entities as characters; an unknown one stays as it is.
+fn push_decoded(out: &mut String, text: &str) {
+    let mut rest = text;
+    while let Some(at) = rest.find('&') {
+        out.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let entity = rest.find(';').filter(|end| *end <= 10).map(|end| &rest[1..end]);
+        match entity.and_then(|name| Some((character(name)?, name.len()))) {
+            Some((c, length)) => {
+                out.push(c);
+                rest = &rest[length + 2..];
+            }
+            None => {
+                out.push('&');
+                rest = &rest[1..];
+            }
+        }
     }
-    out.push_str(text);
+    out.push_str(rest);
 }
 
 fn character(entity: &str) -> Option<char> {
@@ -115,6 +124,22 @@ mod tests {
         assert_eq!(read_sitemap(xml), Sitemap::Pages(pages.to_vec()));
         let index = "<sitemapindex><sitemap><loc>a.xml</loc></sitemap></sitemapindex>";
         assert_eq!(read_sitemap(index), Sitemap::Index(vec!["a.xml".to_owned()]));
+    }
+
+    #[test]
+    fn pages_are_the_locs_of_urls_with_entities_undone() {
+        let xml = r#"<?xml version="1.0"?><!-- <url><loc>no</loc></url> -->
+            <urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" xmlns:image="x">
+              <url><loc> https://e.example/?a=1&amp;b=%26&#38;&#x43; </loc><lastmod>2026-03-10</lastmod>
+                <image:image><image:loc>https://e.example/i.png</image:loc></image:image></url>
+              <url><loc><![CDATA[https://e.example/?c=1&d=2]]></loc><priority/></url>
+              <url><loc>https://e.example/&unknown;&</loc></url><url><loc/></url>
+            </urlset>"#;
+        let pages =
+            ["https://e.example/?a=1&b=%26&C", "https://e.example/?c=1&d=2", "https://e.example/&unknown;&"];
+        assert_eq!(read_sitemap(xml), Sitemap::Pages(pages.map(str::to_owned).to_vec()));
+        let prefixed = "<s:urlset xmlns:s='x'><s:url><s:loc>/a</s:loc></s:url></s:urlset>";
+        assert_eq!(read_sitemap(prefixed), Sitemap::Pages(vec!["/a".to_owned()]));
     }
 
     #[test]
