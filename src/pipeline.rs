@@ -21,19 +21,20 @@ use crate::error::Error;
 use crate::format::client::ClientChoice;
 use crate::format::cri::whole_entries;
 use crate::format::path_host::PathHost;
-use crate::format::w3c::last_directive;
 use crate::format::{Directive, ParserOptions};
 use crate::source::compression::Compression;
 use crate::source::discover::LogFile;
-use crate::source::identity::{BLOCK_BYTES, BlockDigests, Digester, Digests, HEAD_BYTES};
-use crate::source::plain::{PlainBlock, PlainFile};
-use crate::source::stream::{BlockShape, Damage, Stream};
+use crate::source::identity::{BLOCK_BYTES, BlockDigests, Digests, HEAD_BYTES};
+use crate::source::plain::PlainFile;
+use crate::source::stream::{Damage, Stream};
 use crate::tally::GroupBy;
 use crate::tally::fold::Tally;
 use crate::tally::lines::LineTally;
 use crate::tally::matched::MatchedTally;
 
 mod directives;
+mod plain;
+mod sequential;
 use directives::Directives;
 pub mod filter;
 use filter::Filters;
@@ -432,214 +433,12 @@ impl Run<'_> {
         }
     }
 
-    /// Standard input may be compressed too.
-    fn read_stdin(&self, worker: &mut Worker<'_>, source: usize, max_line_bytes: usize) -> Result<(), Error> {
-        let mut head = Vec::new();
-        let mut input = std::io::stdin();
-        if let Err(e) = (&mut input).take(Compression::HEAD as u64).read_to_end(&mut head) {
-            self.damaged(source, Damage { at_byte: 0, cause: e.to_string() });
-            return Ok(());
-        }
-        let compression = Compression::of(&head);
-        lock(&self.sources[source].state).compression = Some(compression);
-        let reader: Box<dyn Read + Send> = Box::new(std::io::Cursor::new(head).chain(input));
-        match Stream::open(reader, compression, max_line_bytes) {
-            Ok(stream) => self.read_stream(worker, source, stream),
-            Err(e) => {
-                self.damaged(source, Damage { at_byte: 0, cause: e.to_string() });
-                Ok(())
-            }
-        }
-    }
-
     fn damaged(&self, source: usize, damage: Damage) {
         let mut state = lock(&self.sources[source].state);
         // The first place counts.
         if state.damage.as_ref().is_none_or(|d| damage.at_byte < d.at_byte) {
             state.damage = Some(damage);
         }
-    }
-
-    fn read_stream(&self, worker: &mut Worker<'_>, source: usize, mut stream: Stream) -> Result<(), Error> {
-        let mut digester: Option<Digester> = None;
-        let mut number = 0;
-        let mut deferred = 0;
-        let mut directive: Option<Arc<[u8]>> = None;
-        loop {
-            self.stopped()?;
-            let mut buffer = lock(&self.shared).free.pop().unwrap_or_default();
-            let Some(shape) = stream.next_block(&mut buffer) else { break };
-            let BlockShape { lines_start, mut lines_end, last } = shape;
-            self.pipeline.progress.bytes.fetch_add(stream.take_bytes_read(), Ordering::Relaxed);
-            if last {
-                if self.pipeline.live && stream.damage().is_none() {
-                    lines_end = whole_lines(&buffer, lines_start, lines_end);
-                }
-                deferred = buffer.len() - lines_end;
-            }
-            let counted = &buffer[..lines_end];
-            if !counted.is_empty() {
-                digester
-                    .get_or_insert_with(|| Digester::new((self.pipeline.checkpoints)(beginning(counted))))
-                    .update(counted);
-            }
-            let named = last_directive(&buffer[lines_start..lines_end]).map(Arc::from);
-            let block = ReadyBlock {
-                source,
-                number,
-                buffer,
-                lines: (lines_start, lines_end),
-                directive: directive.clone(),
-            };
-            directive = named.or(directive);
-            number += 1;
-            if lines_start < lines_end {
-                self.sources[source].open_blocks.fetch_add(1, Ordering::AcqRel);
-                if let Some(block) = self.offer(block) {
-                    self.count_ready(worker, block)?;
-                }
-            } else {
-                lock(&self.shared).free.push(block.buffer);
-            }
-        }
-        let mut state = lock(&self.sources[source].state);
-        state.trailing_garbage = stream.trailing_garbage();
-        state.deferred_bytes = deferred as u64;
-        state.live = self.pipeline.live;
-        if let Some(damage) = stream.damage() {
-            state.damage = Some(damage.clone());
-        }
-        state.digests = digester.map(Digester::finish);
-        Ok(())
-    }
-
-    /// Gives a block to a thread that waits; `None` when one does, else the block to be counted here.
-    fn offer(&self, block: ReadyBlock) -> Option<ReadyBlock> {
-        if self.idle.load(Ordering::Relaxed) == 0 {
-            return Some(block);
-        }
-        let mut shared = lock(&self.shared);
-        if shared.ready.len() >= READY_BLOCKS {
-            return Some(block);
-        }
-        shared.ready.push_back(block);
-        self.changed.notify_one();
-        None
-    }
-
-    fn count_ready(&self, worker: &mut Worker<'_>, block: ReadyBlock) -> Result<(), Error> {
-        let ReadyBlock { source, number, buffer, lines, directive } = block;
-        let mut directive = || directive.as_deref().map(<[u8]>::to_vec);
-        self.count(worker, source, number, &buffer[lines.0..lines.1], &mut directive);
-        let mut shared = lock(&self.shared);
-        if shared.free.len() < READY_BLOCKS {
-            shared.free.push(buffer);
-        }
-        drop(shared);
-        self.block_done(source)
-    }
-
-    fn count_plain(
-        &self,
-        worker: &mut Worker<'_>,
-        source: usize,
-        plain: &Plain,
-        checkpoints: &[u64],
-        number: u64,
-    ) -> Result<(), Error> {
-        let longest = self.pipeline.parser.max_line_bytes;
-        if let Some((window, block)) = plain.file.map_block(number, longest) {
-            self.count_bytes(worker, source, plain, checkpoints, number, (window.bytes(), block));
-            if window.is_torn() {
-                lock(&self.sources[source].state).torn = true;
-            }
-            drop(window);
-            return self.block_done(source);
-        }
-        let mut buffer = std::mem::take(&mut worker.buffer);
-        match shrunk::read_block(&plain.file, number, longest, &mut buffer) {
-            Ok((block, gone)) => {
-                if let Some(gone) = gone {
-                    self.damaged(source, gone);
-                }
-                self.count_bytes(worker, source, plain, checkpoints, number, (&buffer, block));
-            }
-            Err(e) => {
-                self.damaged(source, Damage { at_byte: number * BLOCK_BYTES as u64, cause: shorter(&e) })
-            }
-        }
-        worker.buffer = buffer;
-        self.block_done(source)
-    }
-
-    /// Counts a block of a plain file, however its bytes were fetched.
-    fn count_bytes(
-        &self,
-        worker: &mut Worker<'_>,
-        source: usize,
-        plain: &Plain,
-        checkpoints: &[u64],
-        number: u64,
-        (bytes, block): (&[u8], PlainBlock),
-    ) {
-        let Plain { file, directives } = plain;
-        let longest = self.pipeline.parser.max_line_bytes;
-        let (start, mut end) = block.lines;
-        let mut own = block.own;
-        let at_end = number + 1 == file.blocks() || block.at_end;
-        let grew = at_end && file.file().metadata().is_ok_and(|m| m.len() != file.length());
-        let live = at_end && (self.pipeline.live || grew);
-        let mut deferred = 0;
-        if block.at_end && (live || file.was_cut()) {
-            let whole = whole_lines(bytes, start, end);
-            deferred = end - whole;
-            end = whole;
-            own.1 = own.1.min(whole.max(own.0));
-        }
-        let own = &bytes[own.0..own.1];
-        let digests = BlockDigests::of_block(number * BLOCK_BYTES as u64, own, checkpoints);
-        {
-            let mut state = lock(&self.sources[source].state);
-            state.block_digests.push(digests);
-            state.deferred_bytes += deferred as u64;
-            state.live |= live;
-        }
-        if start < end {
-            let mut directive = || directives.before(number, file, longest);
-            self.count(worker, source, number, &bytes[start..end], &mut directive);
-        }
-        self.pipeline.progress.bytes.fetch_add(own.len() as u64, Ordering::Relaxed);
-    }
-
-    /// Gives the blocks of a plain file to all threads.
-    fn hand_out(&self, source: usize, file: Arc<Plain>, checkpoints: Arc<[u64]>) {
-        let blocks = file.file.blocks();
-        if blocks > 0 {
-            self.sources[source].open_blocks.fetch_add(blocks, Ordering::AcqRel);
-            lock(&self.shared).plain.push_back(PlainQueue { source, file, checkpoints, next: 0, blocks });
-            self.changed.notify_all();
-        }
-    }
-
-    /// Throws away what was counted of a file that changed while it was mapped, and has it read as it is now.
-    #[cold]
-    fn start_over(&self, source: usize, plain: &Plain, checkpoints: Arc<[u64]>) -> Result<(), Error> {
-        let compression = Some(Compression::None);
-        *lock(&self.sources[source].state) = SourceState { compression, ..SourceState::default() };
-        // As at the opening: one more than there are blocks, until all are handed out.
-        self.sources[source].open_blocks.store(1, Ordering::Release);
-        match plain.file.read_again() {
-            Ok(file) => {
-                if file.was_cut() {
-                    let cause = shrunk::became_shorter().to_owned();
-                    self.damaged(source, Damage { at_byte: file.length(), cause });
-                }
-                let plain = Arc::new(Plain { file, directives: Directives::default() });
-                self.hand_out(source, plain, checkpoints);
-            }
-            Err(e) => self.damaged(source, Damage { at_byte: 0, cause: e.to_string() }),
-        }
-        self.block_done(source)
     }
 
     fn count(
@@ -702,14 +501,6 @@ impl Run<'_> {
                 deferred_bytes: state.deferred_bytes,
             },
         )
-    }
-}
-
-fn shorter(e: &std::io::Error) -> String {
-    if e.kind() == std::io::ErrorKind::UnexpectedEof {
-        shrunk::became_shorter().to_owned()
-    } else {
-        e.to_string()
     }
 }
 

@@ -261,9 +261,10 @@ fn a_log_of_many_blocks_is_counted_alike_by_any_number_of_threads() {
 /// A log that looks as if it was written an hour ago.
 fn settled(folder: &Path, name: &str, text: &[u8]) -> PathBuf {
     let path = folder.join(name);
-    std::fs::write(&path, text).unwrap();
+    std::fs::write(&path, text).expect("a folder of one's own");
     let hour_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(3600);
-    File::options().write(true).open(&path).unwrap().set_modified(hour_ago).unwrap();
+    let file = File::options().write(true).open(&path).expect("it is there");
+    file.set_modified(hour_ago).expect("it is ours");
     path
 }
 
@@ -310,7 +311,9 @@ fn a_log_that_is_cut_grows_or_changes_while_it_is_mapped_is_counted_as_it_is_aft
     // A cut line is no line.
     let lines_of_half = text[..half].iter().rposition(|b| *b == b'\n').unwrap() + 1;
     let open = |path: &Path| File::options().write(true).open(path).unwrap();
-    let changes: [(&str, &(dyn Fn(&Path) + Sync), Vec<u8>); 4] = [
+    /// A name, what happens to the file, and what is in it afterwards.
+    type Change<'a> = (&'a str, &'a (dyn Fn(&Path) + Sync), Vec<u8>);
+    let changes: [Change<'_>; 4] = [
         ("cut", &|path| open(path).set_len(half as u64).unwrap(), text[..lines_of_half].to_vec()),
         ("emptied", &|path| open(path).set_len(0).unwrap(), Vec::new()),
         ("grown", &|path| std::fs::write(path, text.repeat(2)).unwrap(), text.repeat(2)),
