@@ -195,7 +195,7 @@ pub struct AnalyzeArguments {
     #[arg(long, value_name = "FORM", default_value = "yaml", help_heading = "Output")]
     pub manifest_format: ManifestFormat,
 
-    /// No summary and no progress; errors and warnings only
+    /// No summary and no progress, errors only; the summary with its warnings is in the dated folder's crawl-baseline.log
     #[arg(long, short, help_heading = "Output")]
     pub quiet: bool,
 

@@ -90,11 +90,7 @@ pub fn nearest_rank(zeros: u64, sorted: &[u64], percent: u8) -> Option<u64> {
 
 /// The most requests in any 1, 10 and 60 consecutive seconds, across the borders of minutes and sources.
 pub(super) fn sliding_peaks(rows: &[&MinuteRow]) -> [u64; 3] {
-    let seconds = summed(
-        rows.iter()
-            .flat_map(|row| row.seconds.iter().map(|(second, n)| (row.minute * 60 + i64::from(*second), *n)))
-            .collect(),
-    );
+    let seconds = by_second(rows);
     [1, 10, 60].map(|width| {
         let (mut peak, mut inside, mut from) = (0, 0, 0);
         for (second, n) in &seconds {
@@ -107,6 +103,23 @@ pub(super) fn sliding_peaks(rows: &[&MinuteRow]) -> [u64; 3] {
         }
         peak
     })
+}
+
+/// The seconds that have requests, ascending, each once. By minutes, because all bots of a host together have as many
+/// seconds as requests, and to sort those took 4 % of the samples in a profile of 1 GB of log.
+fn by_second(rows: &[&MinuteRow]) -> Vec<(i64, u64)> {
+    let mut rows = rows.to_vec();
+    rows.sort_by_key(|row| row.minute);
+    let mut seconds = Vec::new();
+    for of_minute in rows.chunk_by(|a, b| a.minute == b.minute) {
+        let mut counts = [0_u64; 60];
+        for (second, n) in of_minute.iter().flat_map(|row| &row.seconds) {
+            counts[usize::from(*second).min(59)] += n;
+        }
+        let start = of_minute[0].minute.saturating_mul(60);
+        seconds.extend((start..).zip(counts).filter(|(_, n)| *n > 0));
+    }
+    seconds
 }
 
 /// Ascending by key, one entry for each.
