@@ -111,6 +111,8 @@ pub enum Fault {
     TooManyWait,
     /// 0.5 % or more of the clean traffic is refused.
     TooManyRefused,
+    /// Held to the ceiling, the traffic would have finished after the end of the operator's crawl window.
+    TooLate,
 }
 
 /// What became of the recorded traffic.
@@ -157,7 +159,7 @@ impl Machine {
 }
 
 /// Replays recorded seconds through an entry; `None` without any. `capacity_is_measured`: a limit that was seen set the
-/// ceiling, so that waiting is what it is for.
+/// ceiling, so that waiting is what it is for. `window_end`: when the crawl must have finished, epoch seconds.
 #[must_use]
 pub fn judge(
     recorded: &Recorded,
@@ -165,6 +167,7 @@ pub fn judge(
     machine: Machine,
     limits: &Limits,
     capacity_is_measured: bool,
+    window_end: Option<i64>,
 ) -> Option<Judgement> {
     let (first, last) = (recorded.seconds.first()?.0, recorded.seconds.last()?.0);
     let replay =
@@ -174,8 +177,14 @@ pub fn judge(
         let replay = replay(placement, false);
         Sensitivity { delayed_share: replay.delayed_share, refused: replay.refused }
     };
+    let mut faults = faults(&all, &clean, capacity_is_measured);
+    if let Some(end) = window_end
+        && f64_of(last - end) + all.drain_seconds >= 0.0
+    {
+        faults.push(Fault::TooLate);
+    }
     Some(Judgement {
-        faults: faults(&all, &clean, capacity_is_measured),
+        faults,
         all,
         clean,
         at_start: sensitivity(Placement::Start),
@@ -183,6 +192,11 @@ pub fn judge(
         first_second: first,
         last_second: last,
     })
+}
+
+/// Differences of stamps are far below 2^53.
+fn f64_of(seconds: i64) -> f64 {
+    seconds as f64
 }
 
 fn faults(all: &Replay, clean: &Replay, capacity_is_measured: bool) -> Vec<Fault> {

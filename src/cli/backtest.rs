@@ -31,6 +31,11 @@ pub struct BacktestArguments {
     #[arg(long, value_name = "NAME")]
     pub bot: Option<String>,
 
+    /// The end of the crawl window (RFC 3339, or a date): a ceiling that would have made the traffic finish later is not
+    /// accepted
+    #[arg(long, value_name = "TIME")]
+    pub finish_by: Option<String>,
+
     /// Also find the smallest ceiling that would be accepted
     #[arg(long)]
     pub find: bool,

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::{console, manifest, place};
 use crate::ceiling::judge::{Limits, Machine, Recorded, Whose, judge, smallest};
 use crate::cli::{BacktestArguments, MachineName};
-use crate::config::File;
+use crate::config::{self, File};
 use crate::error::Error;
 use crate::exit::ExitStatus;
 use crate::file::write_atomically;
@@ -56,6 +56,10 @@ pub fn run(arguments: &BacktestArguments) -> Result<ExitStatus, Error> {
     for warning in history.warnings() {
         console::print_error(warning);
     }
+    let finish_by = match &arguments.finish_by {
+        Some(text) => Some(config::time("--finish-by", text)?.timestamp()),
+        None => None,
+    };
     let entries = entries(&loaded, host, bot);
     let no_data = |what: &str| {
         Error::no_data(folder.display(), what).hint("crawl-baseline analyze LOG... writes the history")
@@ -79,7 +83,7 @@ pub fn run(arguments: &BacktestArguments) -> Result<ExitStatus, Error> {
         let of_host = recorded.get_mut(*host);
         let of_entry = of_host.and_then(|h| h.remove(whose.bot)).unwrap_or_default();
         let limits = limits(entry);
-        let judgement = judge(&of_entry, &whose, machine, &limits, is_measured(entry));
+        let judgement = judge(&of_entry, &whose, machine, &limits, is_measured(entry), finish_by);
         done.push(Backtested {
             host: (*host).to_owned(),
             bot: whose.bot.to_owned(),

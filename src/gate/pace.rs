@@ -15,9 +15,10 @@ pub(super) const DEFAULT_MAX_RPM: u64 = 120;
 /// Below it one request is more than 5 %.
 const LEAST_CEILING: u64 = 20;
 
-/// One host of a plan, or one bot of a host that was measured.
+/// One host of a plan, or one bot of a host that was measured, or all its bots together.
 struct Subject<'a> {
     host: &'a str,
+    /// `None`: a plan, or all bots.
     bot: Option<&'a str>,
     /// UTC minute, sliding 60 s, sliding 10 s.
     peaks: [u64; 3],
@@ -30,6 +31,7 @@ impl Subject<'_> {
     fn told(&self) -> String {
         match self.bot {
             Some(bot) => format!("{bot} on {}", self.host),
+            None if self.paced.is_none() => format!("all bots on {}", self.host),
             None => self.host.to_owned(),
         }
     }
@@ -84,6 +86,7 @@ fn subjects<'a>(inputs: &Inputs<'a>) -> Vec<Subject<'a>> {
     if let Some(baseline) = inputs.baseline.map(|given| &given.value) {
         for (host, of_host) in &baseline.hosts {
             let bots = of_host.bots.iter().filter(|(name, bot)| is_bot(name) && bot.rpm.peak > 0);
+            let before = subjects.len();
             subjects.extend(bots.map(|(name, bot)| Subject {
                 host,
                 bot: Some(name),
@@ -91,6 +94,17 @@ fn subjects<'a>(inputs: &Inputs<'a>) -> Vec<Subject<'a>> {
                 worst_minute: bot.rpm.peak_minutes.first().cloned(),
                 paced: None,
             }));
+            // Only a manifest says what all of them together may; one bot alone is told already.
+            let has_own = inputs.manifest.is_some_and(|given| given.value.entry(host, None).is_some());
+            if let Some(all) = of_host.all_bots.as_ref().filter(|_| has_own && subjects.len() > before + 1) {
+                subjects.push(Subject {
+                    host,
+                    bot: None,
+                    peaks: [all.rpm.peak, all.requests_per_60s_peak, all.requests_per_10s_peak],
+                    worst_minute: all.rpm.peak_minutes.first().cloned(),
+                    paced: None,
+                });
+            }
         }
     }
     subjects
@@ -129,6 +143,10 @@ fn limits(inputs: &Inputs<'_>, subject: &Subject<'_>) -> Vec<Limit> {
             // Our own crawler keeps to what is recommended; what others do is only reported.
             applied: entry.apply || subject.paced.is_some(),
         });
+    }
+    if subject.bot.is_none() && subject.paced.is_none() {
+        // --max-rpm is for each host of a plan and for each bot.
+        return limits;
     }
     let own_burst = subject.paced.and_then(|(_, burst)| burst).or(entry_burst).unwrap_or(1);
     if let Some(rpm) = inputs.max_rpm {
@@ -209,10 +227,14 @@ fn seen(inputs: &Inputs<'_>, subjects: &[Subject<'_>]) -> String {
     let closest = closest.map_or(String::new(), |s| {
         format!("; {} is the closest with {} of {} requests a minute", s.told(), s.peaks[0], lowest(s))
     });
-    let what = match subjects.len() {
+    let together = subjects.iter().filter(|s| s.bot.is_none() && s.paced.is_none()).count();
+    let mut what = match subjects.len() - together {
         1 => "1 pair of host and bot".to_owned(),
         n => format!("{n} pairs of host and bot"),
     };
+    if together > 0 {
+        what.push_str(&format!(", all bots together on {together} of the hosts"));
+    }
     format!("{what}{closest}")
 }
 

@@ -105,6 +105,7 @@ impl Backtested {
             .map(|fault| match fault {
                 Fault::TooManyWait => "20 % or more wait, and no measured capacity asks for it",
                 Fault::TooManyRefused => "0.5 % or more of the clean traffic is refused",
+                Fault::TooLate => "it would finish after --finish-by",
             })
             .collect();
         let _ = match why.as_slice() {

@@ -125,6 +125,14 @@ fn the_verdict_and_the_exit_code_follow_from_the_figures() {
     let dir = ready(&seconds);
     dir.write("m.yaml", manifest(90, 3, 15));
     backtest(&dir, &[]).exit(0).stdout_has("Verdict: accepted").stdout_has("600 requests").stderr_is_empty();
+    // One a second to 00:09:59, and done by then or not.
+    backtest(&dir, &["--finish-by", "2026-03-10T00:11:00Z"]).exit(0);
+    backtest(&dir, &["--finish-by", "2026-03-10T00:09:59Z"])
+        .exit(1)
+        .stdout_has("NOT ACCEPTED: it would finish after --finish-by");
+    backtest(&dir, &["--finish-by", "dawn"])
+        .exit(2)
+        .stderr_has("--finish-by: cannot read \"dawn\" as a time");
     // Too slow: waits pile up, and most would be refused.
     dir.write("m.yaml", manifest(40, 1, 7));
     backtest(&dir, &[])

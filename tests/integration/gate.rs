@@ -322,6 +322,37 @@ fn bursts_and_minute_borders_are_seen_and_ceilings_that_are_not_applied_are_only
 }
 
 #[test]
+fn all_bots_of_a_host_together_keep_to_its_own_ceiling_and_to_no_other() {
+    let line = |bot: &str, second: u32| {
+        format!(
+            "192.0.2.10 - - [10/Mar/2026:06:00:{second:02} +0000] \"GET / HTTP/1.1\" 200 5 \"-\" \"{bot}/1.0 (+https://bot.example)\"\n"
+        )
+    };
+    let dir = Dir::new();
+    let log: String = (0..40).map(|i| line("OneExampleBot", i) + &line("OtherExampleBot", i + 10)).collect();
+    dir.write("night.log", log);
+    let args =
+        ["analyze", "night.log", "--no-history", "--quiet", "--now", NOW, "--output-json", "night.json"];
+    dir.command(args).run().exit(0);
+    let gate = |own: u64| {
+        dir.write(
+            "manifest.yaml",
+            format!(
+                "domain_overrides:\n  (default):\n    max_requests_per_minute: {own}\n    enforce_burst: 9\n    bots:\n      \
+                 OneExampleBot: {{max_requests_per_minute: 50, enforce_burst: 9}}\n      OtherExampleBot: {{max_requests_per_minute: 50, \
+                 enforce_burst: 9}}\n"
+            ),
+        );
+        let args =
+            ["gate", "--baseline", "night.json", "--manifest", "manifest.yaml", "--checks", "rpm-ceiling"];
+        dir.command(args).env("MAX_RPM_THRESHOLD", "60").run()
+    };
+    // 40 each, 80 together: --max-rpm is for each bot.
+    gate(90).exit(0).stdout_has("2 pairs of host and bot, all bots together on 1 of the hosts");
+    gate(79).exit(1).stdout_has("all bots on (default): 80 requests in a UTC minute, the manifest's");
+}
+
+#[test]
 fn every_form_of_the_answer_says_the_same() {
     let mut world = World::new();
     world.bot()["rpm"]["peak"] = json!(140);
