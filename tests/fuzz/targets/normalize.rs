@@ -6,8 +6,8 @@
 use std::io::Cursor;
 use std::sync::atomic::AtomicUsize;
 
-use crawl_baseline::normalize::{Collector, Form, read_list, read_sitemap};
-use crawl_baseline::url::{Rules, seed_key};
+use crawl_baseline::normalize::{Collector, Form, read_list};
+use crawl_baseline::url::{Rules, read_sitemap, seed_key};
 
 libfuzzer_sys::fuzz_target!(|list: &[u8]| {
     let seed = Form::Seed { extra: Vec::new(), canonicalize: true };
