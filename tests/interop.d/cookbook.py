@@ -50,6 +50,8 @@ CHECKS = {
     "Latency p95": lambda rows: column("bot", "latency_ms_p95")(rows)["Bingbot"] == 8 and column("bot", "latency_ms_p95")(rows)["GPTBot"] == 15 and sum(r["requests"] for r in rows) == expected["requests"],
     "304 share": lambda rows: near(column("bot", "not_modified")(rows)["Googlebot"], 144 * expected["days"] / by_bot["Googlebot"]),
     "Top waste URLs": lambda rows: any(r["url_key"].startswith("/old") and r["hits"] == sum(expected["waste"].values()) - sum(expected["refused"].values()) for r in rows),
+    # The only query string that bots send, every time answered 404: one value, nothing sampled.
+    "Parameters under which": lambda rows: [(r["host"], r["parameter"], r["hits"], r["values_a_day"], r["one_in"]) for r in rows] == [("www.example.com", "id", sum(expected["waste"].values()) - sum(expected["refused"].values()), 1, 1)],
     "Crawl by category": lambda rows: column("category", "requests")(rows) == {"search-engine": by_bot["Googlebot"] + by_bot["Bingbot"], "ai-training": by_bot["GPTBot"]},
     "Answers by status": lambda rows: (sum(r["requests"] for r in rows), sum(r["bytes"] for r in rows)) == (expected["requests"], expected["bytes"]),
     "What was read": lambda rows: len(rows) == expected["logs"] and all(r["adds_up"] for r in rows) and sum(r["records"] for r in rows) == expected["requests"],
