@@ -28,8 +28,8 @@ const LONGEST_NAME: usize = 120;
 pub type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 /// Writes a file whole or not at all: 0640 (less the umask), never through a symbolic link, on the disk when this
-/// returns. A symbolic link under the final name is replaced, not followed. A pipe or device (`/dev/null`) is written to
-/// as it is.
+/// returns. Whatever is under the final name is replaced, not followed: a link that somebody put into a shared folder leads
+/// nowhere. For what a user has named there is [`write_named`].
 ///
 /// # Errors
 ///
@@ -39,9 +39,6 @@ pub fn write_atomically<T>(
     path: &Path,
     write: impl FnOnce(&mut BufWriter<File>) -> Result<T, Failure>,
 ) -> Result<T, Error> {
-    if fs::metadata(path).is_ok_and(|m| !m.is_file() && !m.is_dir()) {
-        return write_through(path, write);
-    }
     let (Some(folder), Some(name)) = (path.parent(), path.file_name().and_then(|n| n.to_str())) else {
         return Err(Error::runtime(path.display(), "cannot write").cause("it is no file name"));
     };
@@ -79,14 +76,6 @@ pub fn write_named<T>(
     if !is_special && !is_opened {
         return write_atomically(path, write);
     }
-    write_through(path, write)
-}
-
-/// Writes to what is no file, a pipe or a device: nothing can take its place.
-fn write_through<T>(
-    path: &Path,
-    write: impl FnOnce(&mut BufWriter<File>) -> Result<T, Failure>,
-) -> Result<T, Error> {
     let file = OpenOptions::new().write(true).open(path).map_err(|e| cannot_write(path, &e))?;
     let mut writer = BufWriter::with_capacity(64 * 1024, file);
     let value = write(&mut writer).map_err(|cause| match cause.downcast::<Error>() {
@@ -480,12 +469,21 @@ mod tests {
     }
 
     #[test]
-    fn a_pipe_or_a_device_is_written_to_and_stays_what_it_is() {
-        write_atomically(Path::new("/dev/null"), |out| Ok(io::Write::write_all(out, b"x")?)).unwrap();
+    fn a_device_that_a_user_names_stays_one_and_a_link_to_it_under_our_own_names_is_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        // Through links, so that a fault of this function does not cost the machine its devices.
+        let link = |name: &str, device: &str| {
+            let link = folder.path().join(name);
+            symlink(device, &link).unwrap();
+            link
+        };
+        let null = link("null", "/dev/null");
+        write_named(&null, |out| Ok(out.write_all(b"x")?)).unwrap();
+        assert!(null.is_symlink());
+        let e = write_named(&link("full", "/dev/full"), |out| Ok(out.write_all(b"x")?)).unwrap_err();
+        assert!(e.exit().code() == 5 && e.to_string().contains("full: cannot write: "), "{e}");
+        write_atomically(&null, |out| Ok(out.write_all(b"x")?)).unwrap();
+        assert!(!null.is_symlink() && fs::read(&null).unwrap() == b"x");
         assert!(!fs::metadata("/dev/null").unwrap().is_file());
-        let e =
-            write_atomically(Path::new("/dev/full"), |out| Ok(io::Write::write_all(out, b"x")?)).unwrap_err();
-        assert!(e.exit().code() == 5 && e.to_string().starts_with("/dev/full: cannot write: "), "{e}");
-        assert!(!fs::metadata("/dev/full").unwrap().is_file());
     }
 }

@@ -12,7 +12,7 @@ use crate::cli::{BacktestArguments, MachineName};
 use crate::config::{self, File};
 use crate::error::Error;
 use crate::exit::ExitStatus;
-use crate::file::write_atomically;
+use crate::file::write_named;
 use crate::history::ceilings::ALL_BOTS;
 use crate::history::read::{History, Wanted};
 use crate::manifest::{Algorithm, Entry, Manifest, Minute};
@@ -250,7 +250,7 @@ fn write(report: &Report<'_>, json: Option<&Path>) -> Result<(), Error> {
         console::print_text(&text);
         console::write_out(&bytes)?;
     } else {
-        write_atomically(path, |out| Ok(out.write_all(&bytes)?))?;
+        write_named(path, |out| Ok(out.write_all(&bytes)?))?;
         console::write_out(text.as_bytes())?;
     }
     Ok(())

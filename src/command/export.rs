@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::exit::ExitStatus;
 use crate::export::env::{Choice, env};
 use crate::export::schema::schema;
-use crate::file::write_atomically;
+use crate::file::write_named;
 
 /// Runs `export`.
 ///
@@ -39,7 +39,7 @@ pub fn run(arguments: &ExportArguments) -> Result<ExitStatus, Error> {
         }
     };
     match arguments.output.as_deref().filter(|path| path.as_os_str() != "-") {
-        Some(path) => write_atomically(path, |out| Ok(out.write_all(text.as_bytes())?))?,
+        Some(path) => write_named(path, |out| Ok(out.write_all(text.as_bytes())?))?,
         None => {
             console::write_out(text.as_bytes())?;
         }

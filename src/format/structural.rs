@@ -96,8 +96,7 @@ fn index_portable(window: &[u8], out: &mut [u32]) -> usize {
 /// Writes the positions of the bits of every mask; `out` is [`SLACK`] longer than `window`.
 ///
 /// The first four positions of a mask are written without asking whether there are so many, and those that are not are
-/// written over by the next mask: a branch per bit is guessed wrong about once in 64 bytes of a log, which cost half of
-/// this function's time.
+/// written over by the next mask: with a branch per bit this function had 10 % of the samples of a profile, without 6 %.
 #[inline(always)]
 fn index_with(window: &[u8], out: &mut [u32], mask: impl Fn(&[u8; 64]) -> u64) -> usize {
     const AT_ONCE: usize = 4;

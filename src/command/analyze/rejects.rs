@@ -6,7 +6,7 @@ use std::io::{BufWriter, ErrorKind, Write};
 use std::path::Path;
 
 use crate::error::Error;
-use crate::file::{Failure, write_atomically};
+use crate::file::{Failure, write_named};
 use crate::format::escape::printable;
 use crate::ingest::Ingested;
 use crate::pipeline::rejects::Spool;
@@ -18,7 +18,7 @@ use crate::report::Escaped;
 /// What cannot be written (exit 5).
 pub(super) fn write(path: &Path, spool: &Spool, logs: &[Ingested]) -> Result<(), Error> {
     if path != Path::new("-") {
-        return write_atomically(path, |out| rows(spool, logs, out));
+        return write_named(path, |out| rows(spool, logs, out));
     }
     let mut out = BufWriter::with_capacity(64 * 1024, std::io::stdout().lock());
     let written = rows(spool, logs, &mut out).and_then(|()| Ok(out.flush()?));

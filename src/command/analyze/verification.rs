@@ -9,7 +9,7 @@ use std::path::Path;
 use crate::baseline::Warning;
 use crate::bot::verify::Verifier;
 use crate::error::Error;
-use crate::file::write_atomically;
+use crate::file::write_named;
 use crate::ingest::Ingested;
 use crate::tally::claims::MAX_UNVERIFIED;
 use crate::tally::table::Verification;
@@ -104,7 +104,7 @@ pub(super) fn write_unverified(path: &Path, counted: &[&Ingested]) -> Result<(),
     }
     let mut rows: Vec<_> = sums.into_iter().collect();
     rows.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
-    write_atomically(path, |out| {
+    write_named(path, |out| {
         let mut text = String::new();
         for ((address, bot), requests) in rows {
             // A string takes every text.
