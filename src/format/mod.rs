@@ -31,5 +31,6 @@ pub mod clock;
 pub mod guess;
 mod sample;
 mod structural;
+pub(crate) use structural::first_mark;
 mod parser;
 pub use parser::{Directive, Entry, Parser, ParserOptions};

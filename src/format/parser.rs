@@ -114,6 +114,9 @@ enum InForce {
 struct Remembered {
     text: [u8; 26],
     stamp: Option<Stamp>,
+    /// Where the minute of `text` begins; `None` where only the careful parser may say what another second of it is: a
+    /// leap second, or no zone.
+    minute: Option<i64>,
 }
 
 impl Parser {
@@ -129,7 +132,7 @@ impl Parser {
             options,
             at_start: false,
             columns: InForce::Known(None),
-            remembered: Remembered { text: [0; 26], stamp: None },
+            remembered: Remembered { text: [0; 26], stamp: None, minute: None },
             index: Index::new(),
             scratch: Scratch::default(),
             taken: BTreeSet::new(),
@@ -204,6 +207,7 @@ impl Parser {
         let text = &block[base..];
         let mut rest = positions;
         let mut outcome = Line::Record(Record::EMPTY);
+        let mut is_plain = false;
         loop {
             if let Some(([a, b, c, d, e, f, end], behind)) = rest.split_first_chunk::<7>()
                 && text[*end as usize] == b'\n'
@@ -218,7 +222,7 @@ impl Parser {
                 let at = |position: &u32| base + *position as usize;
                 let (start, end) = (place.start, at(end));
                 let quotes = [at(a), at(b), at(c), at(d), at(e), at(f)];
-                if self.fast(block, start, quotes, end, record).is_some() {
+                if self.fast(block, start, quotes, end, record, &mut is_plain).is_some() {
                     let line = &block[start..end];
                     sink(Entry { line, outcome: &outcome, leading_nul: 0, number: place.number, parts: 1 });
                     *place = Place { start: end + 1, number: place.number + 1 };
@@ -281,23 +285,21 @@ impl Parser {
         quotes: [usize; 6],
         end: usize,
         record: &mut Record<'a>,
+        is_plain: &mut bool,
     ) -> Option<()> {
         let Engine::Line(format) = self.engine else { return None };
         if self.at_start || end - start > self.options.max_line_bytes {
             return None;
         }
         let (options, remembered) = (&self.options, &mut self.remembered);
-        let stamp = |text: &[u8; 26]| {
-            remembered.same_minute(text).or_else(|| remembered.stamp(text, options.assume_zone_seconds))
-        };
-        structural::combined(block, start, quotes, end, format, stamp, record)?;
-        if let Some(layout) = &options.layout {
-            layout.name_tail(record);
-        } else if format.is_none() && record.tail.ends_with(b"ms") {
-            name_traefik(record);
-        }
-        if let Some(field) = options.latency_field {
-            field.name(record);
+        let stamps = (remembered, options.assume_zone_seconds);
+        structural::combined(block, start, quotes, end, format, stamps, record, is_plain)?;
+        if options.layout.is_some()
+            || options.latency_field.is_some()
+            || (format.is_none() && record.tail.ends_with(b"ms"))
+        {
+            *is_plain = false;
+            options.name_tail(format, record);
         }
         record.flags.insert(options.range(record.epoch));
         Some(())
@@ -458,6 +460,19 @@ fn name_traefik(record: &mut Record<'_>) {
 }
 
 impl ParserOptions {
+    /// What is behind the user agent of a line that the fast path read, where somebody says what it means.
+    #[inline(never)]
+    fn name_tail(&self, format: Option<Format>, record: &mut Record<'_>) {
+        if let Some(layout) = &self.layout {
+            layout.name_tail(record);
+        } else if format.is_none() {
+            name_traefik(record);
+        }
+        if let Some(field) = self.latency_field {
+            field.name(record);
+        }
+    }
+
     /// [`Flags::FUTURE`] or [`Flags::ANCIENT`] where they belong.
     fn range(&self, epoch: i64) -> Flags {
         if epoch < FIRST_LOGS {
@@ -470,19 +485,26 @@ impl ParserOptions {
     }
 }
 
+impl structural::Stamps for (&mut Remembered, i32) {
+    #[inline(always)]
+    fn stamp(self, text: &[u8; 26]) -> Option<Stamp> {
+        let (remembered, assume_zone_seconds) = self;
+        match remembered.same_minute(text) {
+            None => remembered.stamp(text, assume_zone_seconds),
+            known => known,
+        }
+    }
+}
+
 impl Remembered {
     /// The stamp of a text that differs from the remembered one at most in its seconds.
     #[inline(always)]
     fn same_minute(&self, text: &[u8; 26]) -> Option<Stamp> {
-        let last = self.stamp?;
-        // A leap second or a missing zone is the careful parser's business.
-        if !same_but_seconds(text, &self.text) || !last.flags.is_empty() {
-            return None;
-        }
-        let second = seconds(text)?;
-        Some(Stamp { epoch: last.epoch - seconds(&self.text)? + second, flags: last.flags })
+        let minute = self.minute.filter(|_| same_but_seconds(text, &self.text))?;
+        Some(Stamp { epoch: minute + seconds(text)?, flags: Flags::empty() })
     }
 
+    #[inline(never)]
     fn stamp(&mut self, text: &[u8], assume_zone_seconds: i32) -> Option<Stamp> {
         if text == self.text && self.stamp.is_some() {
             return self.stamp;
@@ -491,6 +513,8 @@ impl Remembered {
         if let Ok(text) = text.try_into() {
             self.text = text;
             self.stamp = Some(stamp);
+            self.minute =
+                if stamp.flags.is_empty() { seconds(&text).map(|second| stamp.epoch - second) } else { None };
         }
         Some(stamp)
     }

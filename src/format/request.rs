@@ -105,14 +105,26 @@ pub fn split(raw: &[u8]) -> Request<'_> {
 #[must_use]
 pub fn target(raw: &[u8]) -> Option<&[u8]> {
     // `GET /... HTTP/x.y` with single blanks; whatever differs takes the long way.
-    if let Some(rest) = raw.strip_prefix(b"GET /")
-        && let Some(head) = rest.len().checked_sub(9)
-        && let [b' ', b'H', b'T', b'T', b'P', b'/', b'0'..=b'9', b'.', b'0'..=b'9'] = &rest[head..]
-        && !matches!(rest[..head].last(), Some(b' ' | b'\t' | b'\\'))
+    if let Some((front, rest)) = raw.split_first_chunk::<4>()
+        && front == b"GET "
+        && let Some((target, protocol)) = rest.split_last_chunk::<9>()
+        && target.first() == Some(&b'/')
+        && is_http(protocol)
+        && !matches!(target.last(), Some(b' ' | b'\t' | b'\\'))
     {
-        return Some(&raw[4..raw.len() - 9]);
+        return Some(target);
     }
     split(raw).target
+}
+
+/// Whether this is ` HTTP/`, a digit, a dot and a digit: one comparison for all but the digits.
+#[inline(always)]
+fn is_http(text: &[u8; 9]) -> bool {
+    const SHAPE: u64 = u64::from_le_bytes(*b" HTTP/0.");
+    let [front @ .., minor] = *text;
+    let differs = u64::from_le_bytes(front) ^ SHAPE;
+    let major = differs >> 48;
+    differs & !(0xFF << 48) == 0 && major <= 9 && minor.is_ascii_digit()
 }
 
 fn words(text: &[u8]) -> Option<Request<'_>> {

@@ -134,10 +134,13 @@ impl<'a> Worker<'a> {
         accumulator.lines.begin_block(number);
         let count = parser.block_behind(lines, directive, |entry| {
             accumulator.lines.line(&entry);
+            // Whoever is given a place of memory gets a copy's: then the entry itself can stay in registers.
             if number == 0 {
+                let entry = entry;
                 accumulator.first_look.line(&entry, pipeline.client);
             }
             let Line::Record(record) = entry.outcome else {
+                let entry = entry;
                 keep_rejected(pipeline, accumulator, &entry);
                 return;
             };
@@ -155,6 +158,7 @@ impl<'a> Worker<'a> {
     }
 }
 
+#[cold]
 fn keep_rejected(pipeline: &Pipeline<'_>, accumulator: &mut Accumulator, entry: &Entry<'_>) {
     if let (Line::Reject(reject), Some(rejected), Some(spool)) =
         (&entry.outcome, &mut accumulator.rejected, pipeline.rejects)
@@ -164,6 +168,7 @@ fn keep_rejected(pipeline: &Pipeline<'_>, accumulator: &mut Accumulator, entry: 
 }
 
 /// Counts one record in every tally that wants it.
+#[inline(always)]
 fn hit(
     pipeline: &Pipeline<'_>,
     accumulator: &mut Accumulator,
@@ -201,8 +206,17 @@ fn hit(
     if user_agent.checked.is_some() || user_agent.to_look_up {
         claim(pipeline, &mut accumulator.lines.claims, record, user_agent, verification);
     }
+    let all = hit_of(pipeline, record, verification);
+    accumulator.all.add_here(&all, &asker_of(user_agent, verification));
+    if pipeline.view.is_some() && in_window {
+        in_view(pipeline, accumulator, record, user_agent, verification, is_counted_bot);
+    }
+}
+
+#[inline(always)]
+fn hit_of<'r>(pipeline: &Pipeline<'_>, record: &Record<'r>, verification: Verification) -> Hit<'r> {
     let target = request::target(record.request);
-    let hit = Hit {
+    Hit {
         host: site(pipeline, record),
         epoch: record.epoch,
         status: record.status,
@@ -213,23 +227,38 @@ fn hit(
         target,
         user_agent: record.user_agent,
         network: if verification == Verification::Failed { network(pipeline, record) } else { None },
-    };
-    let mut asker = Asker {
+    }
+}
+
+#[inline(always)]
+fn asker_of(user_agent: &UserAgent, verification: Verification) -> Asker {
+    Asker {
         who: user_agent.who,
         is_bot: user_agent.is_bot,
         variant: user_agent.variant,
         verification,
         user_agent_hash: user_agent.hash,
-    };
-    accumulator.all.add(&hit, &asker);
-    if !in_window {
-        return;
     }
+}
+
+/// Counts a record of the window in the tallies of the view. It makes the hit anew: one that two functions are given
+/// would have to lie in memory on every line, for runs without a view too.
+#[inline(never)]
+fn in_view(
+    pipeline: &Pipeline<'_>,
+    accumulator: &mut Accumulator,
+    record: &Record<'_>,
+    user_agent: &UserAgent,
+    verification: Verification,
+    is_counted_bot: bool,
+) {
+    let hit = hit_of(pipeline, record, verification);
+    let mut asker = asker_of(user_agent, verification);
     if let Some(window) = &mut accumulator.window {
         window.add(&hit, &asker);
     }
     if is_counted_bot && let Some(matched) = &mut accumulator.matched {
-        matched.add(record.status, target);
+        matched.add(record.status, hit.target);
     }
     if let Some(grouped) = &mut accumulator.grouped {
         asker.is_bot = true;
@@ -241,6 +270,7 @@ fn hit(
 }
 
 /// Counts a claim that could be checked, or that a reverse name could prove.
+#[inline(never)]
 fn claim(
     pipeline: &Pipeline<'_>,
     claims: &mut ClaimTally,
@@ -274,6 +304,7 @@ fn network(pipeline: &Pipeline<'_>, record: &Record<'_>) -> Option<ipnet::IpNet>
 }
 
 /// The verdict on a claim; looked up only for bots that can be checked with what was given.
+#[inline]
 fn verdict(
     pipeline: &Pipeline<'_>,
     verdicts: &mut HashMap<(u32, Vec<u8>), Verification>,

@@ -9,6 +9,7 @@ const INDEX_BITS: u32 = 11;
 
 /// The hash that sketches and samples use: stable over runs, machines and versions.
 #[must_use]
+#[inline]
 pub fn stable_hash(text: &[u8]) -> u64 {
     twox_hash::XxHash3_64::oneshot(text)
 }
@@ -16,31 +17,29 @@ pub fn stable_hash(text: &[u8]) -> u64 {
 /// A sketch of a set of hashes: empty, or 2,048 registers of one byte.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Distinct {
-    registers: Vec<u8>,
+    registers: Option<Box<[u8; REGISTERS]>>,
 }
 
 impl Distinct {
     /// Adds a text by its [`stable_hash`].
+    #[inline(always)]
     pub fn insert(&mut self, hash: u64) {
-        if self.registers.is_empty() {
-            self.registers = vec![0; REGISTERS];
-        }
+        let registers = self.registers.get_or_insert_with(empty);
         let index = usize::try_from(hash >> (64 - INDEX_BITS)).unwrap_or(0);
         // The position of the first 1 in the remaining 53 bits, from 1; 54 when there is none.
         let rank =
             u8::try_from(((hash << INDEX_BITS) | (1 << (INDEX_BITS - 1))).leading_zeros() + 1).unwrap_or(54);
-        if self.registers[index] < rank {
-            self.registers[index] = rank;
+        // Most texts are not the first with their rank: a look without a write leaves the line of the cache clean.
+        if registers[index] < rank {
+            registers[index] = rank;
         }
     }
 
     /// Adds all that the other sketch has seen.
     pub fn merge(&mut self, other: &Self) {
-        if self.registers.is_empty() {
-            self.registers.clone_from(&other.registers);
-            return;
-        }
-        for (a, b) in self.registers.iter_mut().zip(&other.registers) {
+        let Some(others) = &other.registers else { return };
+        let registers = self.registers.get_or_insert_with(empty);
+        for (a, b) in registers.iter_mut().zip(others.iter()) {
             *a = (*a).max(*b);
         }
     }
@@ -48,13 +47,11 @@ impl Distinct {
     /// The estimated number of distinct texts, rounded.
     #[must_use]
     pub fn estimate(&self) -> u64 {
-        if self.registers.is_empty() {
-            return 0;
-        }
+        let Some(registers) = &self.registers else { return 0 };
         let m = 2048.0_f64;
-        let sum: f64 = self.registers.iter().map(|r| 2.0_f64.powi(-i32::from(*r))).sum();
+        let sum: f64 = registers.iter().map(|r| 2.0_f64.powi(-i32::from(*r))).sum();
         let raw = 0.7213 / (1.0 + 1.079 / m) * m * m / sum;
-        let empty: f64 = self.registers.iter().map(|r| if *r == 0 { 1.0 } else { 0.0 }).sum();
+        let empty: f64 = registers.iter().map(|r| if *r == 0 { 1.0 } else { 0.0 }).sum();
         let estimate = if raw <= 2.5 * m && empty > 0.0 { m * (m / empty).ln() } else { raw };
         #[expect(
             clippy::cast_possible_truncation,
@@ -68,15 +65,23 @@ impl Distinct {
     /// The registers as stored: no byte when nothing was inserted, else 2,048.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
-        &self.registers
+        self.registers.as_ref().map_or(&[], |registers| &registers[..])
     }
 
     /// Reads stored registers back; `None` when they are not of this form.
     #[must_use]
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
-        (bytes.is_empty() || (bytes.len() == REGISTERS && bytes.iter().all(|r| *r <= 54)))
-            .then(|| Self { registers: bytes.to_vec() })
+        if bytes.is_empty() {
+            return Some(Self::default());
+        }
+        let registers: [u8; REGISTERS] = bytes.try_into().ok()?;
+        registers.iter().all(|r| *r <= 54).then(|| Self { registers: Some(Box::new(registers)) })
     }
+}
+
+#[cold]
+fn empty() -> Box<[u8; REGISTERS]> {
+    Box::new([0; REGISTERS])
 }
 
 #[cfg(test)]

@@ -28,6 +28,8 @@ pub struct Tally {
     pub(crate) hosts: Vec<Vec<u8>>,
     host_index: Map<Vec<u8>, u32>,
     last_host: u32,
+    /// The minute of the last hit.
+    minute: i64,
     pub(crate) series: Vec<SeriesState>,
     series_index: Map<(u32, u32, Verification), u32>,
     /// Series that were seen lately, by a few bits of their key: bots and people take turns from line to line.
@@ -108,6 +110,7 @@ impl Tally {
             hosts: vec![default_host.to_vec()],
             host_index: Map::default(),
             last_host: 0,
+            minute: 0,
             series: Vec::new(),
             series_index: Map::default(),
             recent_series: Box::new([NONE; RECENT]),
@@ -148,12 +151,18 @@ impl Tally {
 
     /// Counts one hit of one asker.
     pub fn add(&mut self, hit: &Hit<'_>, asker: &Asker) {
+        self.add_here(hit, asker);
+    }
+
+    /// The same, in the place of the call: for the one tally that every line goes to.
+    #[inline(always)]
+    pub(crate) fn add_here(&mut self, hit: &Hit<'_>, asker: &Asker) {
         let host = match hit.host {
             None => 0,
             Some(name) => self.host(name),
         };
         let series = self.series_of(host, asker);
-        let minute = hit.epoch.div_euclid(60);
+        let (minute, second) = self.minute_of(hit.epoch);
         self.cover(minute, hit.epoch, hit.epoch);
         self.turn_to(series, minute);
         let state = &self.series[series as usize];
@@ -166,7 +175,6 @@ impl Tally {
         {
             row.codes[code] += 1;
         }
-        let second = u8::try_from(hit.epoch - minute * 60).unwrap_or(59);
         match row.seconds.last_mut() {
             Some((last, requests)) if *last == second && *requests < u32::MAX => *requests += 1,
             _ => row.push_second(second),
@@ -181,8 +189,8 @@ impl Tally {
             row.latency_us_max = row.latency_us_max.max(us);
         }
 
-        let date = date_of(minute);
         let day = &mut self.days[state.last_day as usize];
+        let date = day.date;
         match day.status.iter_mut().find(|s| s.0 == hit.status) {
             Some(s) => {
                 s.1 += 1;
@@ -223,6 +231,19 @@ impl Tally {
         }
     }
 
+    /// The minute, and the second in it: most lines are of the minute of the one before, and a division costs more than
+    /// the question.
+    #[inline(always)]
+    fn minute_of(&mut self, epoch: i64) -> (i64, u8) {
+        let second = epoch.wrapping_sub(self.minute.saturating_mul(60));
+        if let Ok(second @ 0..60) = u8::try_from(second) {
+            return (self.minute, second);
+        }
+        self.minute = epoch.div_euclid(60);
+        (self.minute, u8::try_from(epoch.rem_euclid(60)).unwrap_or(59))
+    }
+
+    #[inline]
     fn host(&mut self, name: &[u8]) -> u32 {
         if self.hosts[self.last_host as usize] == name {
             return self.last_host;
@@ -232,6 +253,7 @@ impl Tally {
     }
 
     /// Host names are one whatever their case and with a dot at the end.
+    #[inline(never)]
     fn host_slow(&mut self, name: &[u8]) -> u32 {
         if let Some(id) = self.host_index.get(name) {
             return *id;
@@ -249,7 +271,7 @@ impl Tally {
         id
     }
 
-    #[inline]
+    #[inline(always)]
     fn series_of(&mut self, host: u32, asker: &Asker) -> u32 {
         let slot = (asker.who ^ host << 3) as usize % RECENT;
         let recent = self.recent_series[slot];
@@ -265,6 +287,7 @@ impl Tally {
         id
     }
 
+    #[inline(never)]
     fn series_slow(&mut self, host: u32, asker: &Asker) -> u32 {
         let next = u32::try_from(self.series.len()).expect("memory ends before 2^32 series do");
         let id = *self.series_index.entry((host, asker.who, asker.verification)).or_insert(next);
@@ -283,13 +306,14 @@ impl Tally {
     }
 
     /// Makes a minute's row, and that of its day, the ones that the series counts in.
-    #[inline]
+    #[inline(always)]
     fn turn_to(&mut self, series: u32, minute: i64) {
         if self.series[series as usize].last_minute != minute {
             self.turn_to_slow(series, minute);
         }
     }
 
+    #[inline(never)]
     fn turn_to_slow(&mut self, series: u32, minute: i64) {
         let row = self.row_of(series, minute);
         let day = self.day_of(series, date_of(minute));
@@ -318,7 +342,7 @@ impl Tally {
     }
 
     /// Widens the span of the date that `minute` is in.
-    #[inline]
+    #[inline(always)]
     fn cover(&mut self, minute: i64, first: i64, last: i64) {
         // Within the span that is known: also within its date.
         if first < self.covered.1 || last > self.covered.2 {
@@ -326,6 +350,7 @@ impl Tally {
         }
     }
 
+    #[inline(never)]
     fn cover_slow(&mut self, date: i32, first: i64, last: i64) {
         if self.covered.0 != date {
             self.flush_coverage();
@@ -411,7 +436,7 @@ impl Row {
         }
     }
 
-    #[cold]
+    #[inline(never)]
     fn push_second(&mut self, second: u8) {
         // Out of order, a second may come again and again: join what is there before the list grows past its use.
         if self.seconds.len() >= 120 {

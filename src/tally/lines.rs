@@ -28,6 +28,8 @@ pub struct LineTally {
     block_lines: Vec<(u64, u64)>,
     first_rejects: Vec<(Place, RejectReason)>,
     first_dated: Option<(Place, i32)>,
+    /// Whether the current block had a record.
+    dated: bool,
     /// Records left out by a filter; set by whoever filters, within `records`.
     pub filtered: u64,
     /// Records (filtered ones excepted) of bots.
@@ -73,29 +75,47 @@ impl LineTally {
     /// Begins block number `block` of the source.
     pub fn begin_block(&mut self, block: u64) {
         self.block = block;
+        self.dated = false;
     }
 
     /// Counts one line of the current block.
+    #[inline(always)]
     pub fn line(&mut self, entry: &Entry<'_>) {
         self.nul_bytes += entry.leading_nul as u64;
         self.joined += entry.parts - 1;
-        let place = (self.block, entry.number);
+        let Line::Record(record) = entry.outcome else {
+            let entry = *entry;
+            self.no_record(&entry);
+            return;
+        };
+        self.records += 1;
+        self.formats[record.format as usize] += 1;
+        if !record.flags.is_empty() {
+            self.flagged(record.flags);
+        }
+        // Within a block the numbers ascend: only the first record of a block can be the first of all.
+        if !self.dated {
+            self.date((self.block, entry.number), record.epoch);
+        }
+    }
+
+    #[cold]
+    fn date(&mut self, place: Place, epoch: i64) {
+        self.dated = true;
+        if self.first_dated.is_none_or(|(first, _)| place < first) {
+            let date = epoch.div_euclid(86_400);
+            let date = i32::try_from(date).unwrap_or(if date < 0 { i32::MIN } else { i32::MAX });
+            self.first_dated = Some((place, date));
+        }
+    }
+
+    #[cold]
+    fn no_record(&mut self, entry: &Entry<'_>) {
         match entry.outcome {
-            Line::Record(record) => {
-                self.records += 1;
-                self.formats[record.format as usize] += 1;
-                if !record.flags.is_empty() {
-                    self.flagged(record.flags);
-                }
-                if self.first_dated.is_none_or(|(first, _)| place < first) {
-                    let date = record.epoch.div_euclid(86_400);
-                    let date = i32::try_from(date).unwrap_or(if date < 0 { i32::MIN } else { i32::MAX });
-                    self.first_dated = Some((place, date));
-                }
-            }
+            Line::Record(_) => {}
             Line::Blank => self.blank += 1,
             Line::Directive => self.directive += 1,
-            Line::Reject(reject) => self.rejected(place, reject.reason),
+            Line::Reject(reject) => self.rejected((self.block, entry.number), reject.reason),
         }
     }
 
