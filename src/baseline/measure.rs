@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::SecondsFormat;
+use rayon::prelude::*;
 
 use super::coverage::Covered;
 use super::document::{
@@ -55,17 +56,20 @@ pub fn measure(input: &Input<'_>) -> Baseline {
     if input.group_by != GroupBy::Pattern {
         let none = all_bots(&[], &covered.1);
         hosts.values_mut().for_each(|host| host.all_bots = Some(none.clone()));
-        for of_host in each.chunk_by(|a, b| a.host == b.host) {
+        let by_host: Vec<&[&Group<'_>]> = each.chunk_by(|a, b| a.host == b.host).collect();
+        let together: Vec<AllBots> = by_host.par_iter().map(|bots| all_bots(bots, &covered.1)).collect();
+        for (of_host, together) in by_host.into_iter().zip(together) {
             if let Some(host) = hosts.get_mut(of_host[0].host) {
-                host.all_bots = Some(all_bots(of_host, &covered.1));
+                host.all_bots = Some(together);
             }
         }
     }
     let mut listed: Vec<&Group<'_>> = bots.iter().copied().chain(others).collect();
     listed.sort_by_key(|g| (g.host, g.bot));
-    for group in listed {
+    let figures: Vec<Bot> = listed.par_iter().map(|group| bot(group, &covered.1)).collect();
+    for (group, figures) in listed.into_iter().zip(figures) {
         if let Some(host) = hosts.get_mut(group.host) {
-            host.bots.insert(group.bot.to_owned(), bot(group, &covered.1));
+            host.bots.insert(group.bot.to_owned(), figures);
         }
     }
 

@@ -91,18 +91,21 @@ pub fn nearest_rank(zeros: u64, sorted: &[u64], percent: u8) -> Option<u64> {
 /// The most requests in any 1, 10 and 60 consecutive seconds, across the borders of minutes and sources.
 pub(super) fn sliding_peaks(rows: &[&MinuteRow]) -> [u64; 3] {
     let seconds = by_second(rows);
-    [1, 10, 60].map(|width| {
-        let (mut peak, mut inside, mut from) = (0, 0, 0);
-        for (second, n) in &seconds {
-            inside += n;
-            while seconds[from].0 <= second - width {
-                inside -= seconds[from].1;
-                from += 1;
+    let mut peaks = [0; 3];
+    // One pass for the three widths: the list is longer than the cache, and each look at it waits for memory.
+    let (mut inside, mut from) = ([0; 3], [0; 3]);
+    for (second, n) in &seconds {
+        peaks[0] = peaks[0].max(*n);
+        for (at, width) in [(1, 10), (2, 60)] {
+            inside[at] += n;
+            while seconds[from[at]].0 <= second - width {
+                inside[at] -= seconds[from[at]].1;
+                from[at] += 1;
             }
-            peak = peak.max(inside);
+            peaks[at] = peaks[at].max(inside[at]);
         }
-        peak
-    })
+    }
+    peaks
 }
 
 /// The seconds that have requests, ascending, each once. By minutes, because all bots of a host together have as many

@@ -62,6 +62,10 @@ pub fn run(arguments: &AnalyzeArguments, stop: &Arc<AtomicUsize>) -> Result<Exit
         return Err(Error::usage("--max-reject-share", "is no share in per cent").cause("expected 0 to 100"));
     }
     config::check_categories("--enforce", &arguments.enforce)?;
+    if let Some(threads) = arguments.threads {
+        // Whatever is done in parallel behind the reading; an error says that it is set already, as in a test.
+        let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
+    }
     let to_stdout = |path: &Option<PathBuf>| path.as_deref() == Some(Path::new("-"));
     if to_stdout(&arguments.output_json) && to_stdout(&arguments.rejects) {
         return Err(Error::usage("--rejects -", "standard output holds the JSON already")
@@ -137,7 +141,14 @@ impl Analyze<'_> {
             return Ok(status);
         }
         let input = inputs::baseline_input(self, &found, &logs, &urls, remarks.warnings);
-        let mut baseline = baseline::measure(&input);
+        // Both look at the same rows and neither at the other's result: on two threads they take the time of one.
+        let has_records =
+            input.sources.iter().filter(|s| s.duplicate_of.is_none()).any(|s| s.counts.records > 0);
+        let partial = status == ExitStatus::Partial;
+        let (mut baseline, manifest) = rayon::join(
+            || baseline::measure(&input),
+            || if has_records { self.recommend(&logs, partial) } else { Ok(None) },
+        );
         if baseline.totals.records == 0 {
             let what = match baseline.totals.filtered {
                 0 => "found no record".to_owned(),
@@ -163,11 +174,7 @@ impl Analyze<'_> {
             console::print_error(&error);
             status = status.and(error.exit());
         }
-        let manifest = if baseline.totals.records == 0 {
-            None
-        } else {
-            self.recommend(&logs, status == ExitStatus::Partial)?
-        };
+        let manifest = manifest?;
         let mut ceilings = manifest.as_ref().map(HostCeilings::of).unwrap_or_default();
         if !ceilings::by_bot(&baseline) {
             // Rows have other names than the manifest's.
@@ -182,6 +189,8 @@ impl Analyze<'_> {
         }
         self.record_run(&logs, status)?;
         self.say(&baseline, ceilings, &written)?;
+        // The process ends now, and to give back row by row what the system takes at once is 2 % of the time of 1 GB.
+        std::mem::forget(logs);
         Ok(status)
     }
 

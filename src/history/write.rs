@@ -11,6 +11,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use arrow::array::RecordBatch;
+use rayon::prelude::*;
 
 use crate::error::Error;
 use crate::file;
@@ -50,12 +51,18 @@ pub fn write_source(
     without: &BTreeSet<i32>,
 ) -> Result<Written, Error> {
     let content = Some(entry.identity.content);
-    let mut parts = Vec::new();
-    for day in tables.days.iter().filter(|d| !without.contains(&d.date)) {
-        for table in Table::OF_SOURCE {
-            parts.extend(write_table(history, &entry.source, content, day, table)?);
-        }
-    }
+    let to_write: Vec<(&DayTables, Table)> = tables
+        .days
+        .iter()
+        .filter(|d| !without.contains(&d.date))
+        .flat_map(|day| Table::OF_SOURCE.into_iter().map(move |table| (day, table)))
+        .collect();
+    // Each part depends on its own rows alone; they are named in the order of dates and tables, whoever was done first.
+    let parts: Vec<Option<PartName>> = to_write
+        .par_iter()
+        .map(|(day, table)| write_table(history, &entry.source, content, day, *table))
+        .collect::<Result<_, Error>>()?;
+    let parts = parts.into_iter().flatten().collect();
     let row = SourceRow::new(entry, tables, parts);
     let (sources_part, own_bytes) = write_row(history, &row)?;
     let removed = remove_unnamed(history, &row)?;
