@@ -24,11 +24,17 @@ programs() {
 
 # times_bytes N 1G: N times as many bytes, as a number.
 times_bytes() {
-    awk -v n="$1" -v text="$2" 'BEGIN {
-        unit = substr(text, length(text))
-        factor = unit == "G" ? 1e9 : unit == "M" ? 1e6 : unit == "k" ? 1e3 : 1
-        printf "%.0f\n", n * text * factor
-    }'
+    local number=${2%[kMG]} factor=1
+    case $2 in
+    *k) factor=1000 ;;
+    *M) factor=1000000 ;;
+    *G) factor=1000000000 ;;
+    esac
+    if [[ ! $number =~ ^[0-9]+$ ]]; then
+        printf '%s: %s: expected a number of bytes like 500M\n' "$0" "$2" >&2
+        return 2
+    fi
+    awk -v n="$1" -v number="$number" -v factor="$factor" 'BEGIN { printf "%.0f\n", n * number * factor }'
 }
 
 # generated NAME OPTIONS...: makes $data/NAME.log and NAME.truth, unless they are there from the same generator and
@@ -38,7 +44,7 @@ generated() {
     shift
     stamp="$(sha256sum "$generate" | cut -c1-16) $*"
     if [ "$(cat "$data/$name.stamp" 2>/dev/null)" != "$stamp" ]; then
-        printf 'generating %s: %s\n' "$name" "$*" >&2
+        progress 'generating %s: %s' "$name" "$*"
         rm -f "$data/$name".*
         "$generate" "$@" --output "$data/$name.log" --truth "$data/$name.truth"
         printf '%s\n' "$stamp" >"$data/$name.stamp"
@@ -53,7 +59,7 @@ packed() {
     local name=$1 stamp
     stamp=$(cat "$data/$2.stamp")
     if [ "$(cat "$data/$name/.stamp" 2>/dev/null)" != "$stamp" ]; then
-        printf 'compressing %s\n' "$name" >&2
+        progress 'compressing %s' "$name"
         rm -rf "${data:?}/$name"
         mkdir -p "$data/$name"
         "${@:3}"
