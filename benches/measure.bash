@@ -1,5 +1,5 @@
 # What benches/compare and benches/growth share: the programs, the logs, runs in turn, and the spread of their times.
-# Sourced. Needs bash and awk; GNU time tells peak memory. Sets nothing up and prints nothing by itself.
+# Sourced. Needs bash 5, GNU coreutils and awk; GNU time tells peak memory. Sets nothing up and prints nothing by itself.
 # shellcheck shell=bash disable=SC2034 # variables of the scripts that source this
 
 export LC_ALL=C
