@@ -3,9 +3,13 @@
 # shellcheck shell=bash disable=SC2034 # variables of the scripts that source this
 
 export LC_ALL=C
+here=${here:-$PWD}
 target=${CARGO_TARGET_DIR:-target}
 data=$target/bench-data
 binary='' generator=''
+
+# absolute PATH: as it was meant where the script was called from, which is $here.
+absolute() { [[ $1 == /* ]] && printf '%s\n' "$1" || printf '%s\n' "$here/$1"; }
 
 # Leaves the programs in $ours and $generate: those that were named, else built here.
 programs() {
