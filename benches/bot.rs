@@ -1,6 +1,6 @@
 //! What naming one User-Agent costs, and what checking one claim costs; each answer is asserted.
 //!
-//! Run with `cargo bench --bench bot`. Most of it caches nothing; `bot/per line` compares what a run pays: a string that was
+//! Run with `cargo bench --bench bot`. Most of it caches nothing; `bot/known` and `bot/new` are what a run pays: a string that was
 //! seen before costs a hash look-up (at most 15 % of parsing its line), a new one is classified (at most ten lines' worth).
 
 use std::hint::black_box;
@@ -117,18 +117,18 @@ fn per_line(c: &mut Criterion) {
     // Of four strings, one is Googlebot and one declares itself.
     assert_eq!((known(), known(), new()), (LINES / 2, LINES / 2, LINES / 2));
 
-    let mut group = c.benchmark_group("bot/per line");
+    let mut group = c.benchmark_group("bot");
     group.throughput(Throughput::Elements(LINES as u64));
-    group.bench_function("parse the line", |b| b.iter(|| parsed(&mut parser, black_box(&log))));
-    group.bench_function("a known User-Agent", |b| b.iter(&mut known));
-    group.bench_function("a new User-Agent", |b| b.iter(new));
+    group.bench_function("the line", |b| b.iter(|| parsed(&mut parser, black_box(&log))));
+    group.bench_function("known", |b| b.iter(&mut known));
+    group.bench_function("new", |b| b.iter(new));
     group.finish();
     // As a test, once and without optimisation, times say nothing.
     if std::env::args().any(|argument| argument == "--bench") {
         let line = fastest(|| parsed(&mut parser, &log));
         let (known, new) = (fastest(known), fastest(new));
         println!(
-            "bot/per line: a known User-Agent costs {:.1} % of parsing its line, a new one {:.1} lines",
+            "bot/known: a known User-Agent costs {:.1} % of parsing its line, a new one {:.1} lines",
             known.as_secs_f64() / line.as_secs_f64() * 100.0,
             new.as_secs_f64() / line.as_secs_f64()
         );

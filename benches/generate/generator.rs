@@ -33,7 +33,7 @@ pub(crate) enum Layout {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Variant {
     Ordinary,
-    /// More than half of the lines ask for an error URL that occurs once.
+    /// More than half of the lines ask for an error URL of their own, or for one of [`Options::urls`].
     HighCardinality,
     /// Every line has a User-Agent of its own.
     RandomUserAgents,
@@ -64,6 +64,8 @@ pub(crate) struct Options {
     pub(crate) hosts: usize,
     /// Of a thousand lines, how many are hard to read; 0 for none.
     pub(crate) hard_per_mille: u64,
+    /// Distinct error URLs of [`Variant::HighCardinality`], asked for in turn; as many as there are lines for when `None`.
+    pub(crate) urls: Option<u64>,
 }
 
 impl Default for Options {
@@ -78,6 +80,7 @@ impl Default for Options {
             bots: 24,
             hosts: 4,
             hard_per_mille: 2,
+            urls: None,
         }
     }
 }
@@ -142,6 +145,8 @@ struct Counts {
     group_peak: Vec<u64>,
     status: Vec<u64>,
     bot_status: Vec<u64>,
+    /// Lines that ask for an error URL of the variant.
+    error_urls: u64,
     truth: Truth,
 }
 
@@ -220,6 +225,8 @@ impl<'a> Engine<'a> {
         self.flush(out)?;
         out.flush()?;
         self.counts.truth.lines = written;
+        self.counts.truth.distinct_error_urls =
+            self.counts.error_urls.min(self.options.urls.map_or(u64::MAX, |urls| urls.max(1)));
         Ok(self.counts.into_truth(&self.hosts, &self.bots))
     }
 
@@ -287,9 +294,13 @@ impl<'a> Engine<'a> {
         let buffer = &mut self.buffer;
         open_line(buffer, self.options.layout, &self.hosts[host], address, &self.stamp);
         if once {
-            self.counts.truth.distinct_error_urls += 1;
+            let url = match self.options.urls {
+                None => number,
+                Some(urls) => self.counts.error_urls % urls.max(1),
+            };
+            self.counts.error_urls += 1;
             buffer.extend_from_slice(b"GET /gone/");
-            push_hex(buffer, mix(number));
+            push_hex(buffer, mix(url));
             buffer.extend_from_slice(b"?utm_source=feed HTTP/1.1");
         } else {
             buffer.extend_from_slice(request.as_bytes());
@@ -338,6 +349,7 @@ impl Counts {
             group_peak: vec![0; groups],
             status: vec![0; 1000],
             bot_status: vec![0; 1000],
+            error_urls: 0,
             truth: Truth::default(),
         }
     }

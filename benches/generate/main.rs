@@ -46,6 +46,9 @@ struct Cli {
     /// Of a thousand lines, how many are hard to read.
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u16).range(0..=1000))]
     hard_per_mille: u16,
+    /// Distinct error URLs of the variant high-cardinality; one for each of its lines when not given.
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
+    urls: Option<u64>,
     /// Writes what was generated as JSON.
     #[arg(long)]
     truth: Option<PathBuf>,
@@ -98,6 +101,7 @@ impl Cli {
             bots: usize::from(self.bots),
             hosts: usize::from(self.hosts),
             hard_per_mille: u64::from(self.hard_per_mille),
+            urls: self.urls,
         }
     }
 }
@@ -129,6 +133,9 @@ fn run(cli: &Cli) -> Result<(), String> {
     }
     if let Some(folder) = &cli.samples {
         return samples::write(folder);
+    }
+    if cli.urls.is_some() && !matches!(cli.variant, VariantName::HighCardinality) {
+        return Err("--urls needs --variant high-cardinality".to_owned());
     }
     let told = |path: &Path| format!("{}: cannot write", path.display());
     let options = cli.options();

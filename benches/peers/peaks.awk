@@ -1,5 +1,5 @@
 # Requests per minute per crawler, statuses and error URLs with awk: the same job as one pass of `analyze`, for lines
-# without hard cases. -v tokens='googlebot|bingbot'. Prints "name peak".
+# without hard cases. -v tokens='googlebot|bingbot'. Prints what benches/peers/answers prints.
 BEGIN { FS = "\"" }
 {
     agent = tolower($6)
@@ -15,4 +15,10 @@ BEGIN { FS = "\"" }
         waste[request[2]]++
     }
 }
-END { for (name in peak) print name, peak[name] }
+END {
+    for (name in peak) print "peak", name, peak[name]
+    for (code in status) print "status", code, status[code]
+    top = "sort -k2,2nr | head -n 20"
+    for (url in waste) print "waste", waste[url], url | top
+    close(top)
+}

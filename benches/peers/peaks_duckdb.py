@@ -1,4 +1,7 @@
-"""Requests per minute per crawler with DuckDB. Arguments: log, tokens, threads. Prints "name peak"."""
+"""Requests per minute per crawler, statuses and error URLs with DuckDB.
+
+Arguments: log (plain or .gz), tokens, threads. Prints what benches/peers/answers prints.
+"""
 
 import sys
 
@@ -11,7 +14,7 @@ db.execute("SET preserve_insertion_order = false")
 db.execute(
     """
     CREATE TEMP TABLE hit AS
-    SELECT name, minute, request, rest FROM (
+    SELECT name, minute, split_part(request, ' ', 2) AS url, split_part(rest, ' ', 2) AS status FROM (
         SELECT regexp_extract(lower(f[6]), $tokens) AS name,
                substr(f[1], strpos(f[1], '[') + 1, 17) AS minute, f[2] AS request, f[3] AS rest
         FROM (SELECT string_split(line, '"') AS f
@@ -22,13 +25,11 @@ db.execute(
     """,
     {"tokens": tokens, "log": log},
 )
-db.execute("SELECT split_part(rest, ' ', 2) AS status, count(*) FROM hit GROUP BY 1").fetchall()
-db.execute(
-    """
-    SELECT split_part(request, ' ', 2) AS url, count(*) AS hits FROM hit
-    WHERE split_part(rest, ' ', 2) >= '400' GROUP BY 1 ORDER BY 2 DESC LIMIT 20
-    """
-).fetchall()
-peaks = "SELECT name, max(n) FROM (SELECT name, minute, count(*) AS n FROM hit GROUP BY ALL) GROUP BY 1"
-for name, peak in db.execute(peaks).fetchall():
-    print(name, peak)
+queries = {
+    "peak": "SELECT name, max(n) FROM (SELECT name, minute, count(*) AS n FROM hit GROUP BY ALL) GROUP BY 1",
+    "status": "SELECT status, count(*) FROM hit GROUP BY 1",
+    "waste": "SELECT count(*), url FROM hit WHERE status >= '400' GROUP BY url ORDER BY 1 DESC LIMIT 20",
+}
+for word, query in queries.items():
+    for row in db.execute(query).fetchall():
+        print(word, *row)

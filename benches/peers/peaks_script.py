@@ -1,6 +1,6 @@
-"""Requests per minute per crawler as many scripts do it: one expression and one strptime a line.
+"""Requests per minute per crawler, statuses and error URLs as many scripts do it: one expression and one strptime a line.
 
-Arguments: log, tokens. Prints "name peak".
+Arguments: log, tokens. Prints what benches/peers/answers prints.
 """
 
 import re
@@ -28,6 +28,9 @@ with open(log, encoding="utf-8", errors="replace") as lines:
         status[fields["status"]] += 1
         if fields["status"] >= "400":
             waste[fields["url"]] += 1
-waste.most_common(20)
 for name, counts in minutes.items():
-    print(name, max(counts.values()))
+    print("peak", name, max(counts.values()))
+for code, hits in status.items():
+    print("status", code, hits)
+for url, hits in waste.most_common(20):
+    print("waste", hits, url)

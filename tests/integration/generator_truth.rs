@@ -66,16 +66,38 @@ fn a_size_in_bytes_is_met_within_one_percent() {
     assert!((4_950_000..=5_050_000).contains(&text.len()), "{} bytes", text.len());
 }
 
+/// Distinct error URLs of the variant in a log, and lines that ask for one.
+fn error_urls(text: &[u8]) -> (u64, u64) {
+    let gone = Regex::new(r"/gone/[0-9a-f]{16}").expect("a pattern");
+    let found: Vec<&[u8]> = gone.find_iter(text).map(|found| found.as_bytes()).collect();
+    let distinct: std::collections::BTreeSet<&[u8]> = found.iter().copied().collect();
+    (distinct.len() as u64, found.len() as u64)
+}
+
 #[test]
 fn high_cardinality_means_that_error_urls_do_not_repeat() {
     let options =
         Options { size: Size::Lines(20_000), variant: Variant::HighCardinality, ..Options::default() };
     let (text, truth) = log(&options);
-    let gone = Regex::new(r"/gone/[0-9a-f]{16}").expect("a pattern");
-    let distinct: std::collections::BTreeSet<&[u8]> =
-        gone.find_iter(&text).map(|found| found.as_bytes()).collect();
-    assert_eq!(distinct.len() as u64, truth.distinct_error_urls);
-    assert!(truth.distinct_error_urls > 10_000, "{}", truth.distinct_error_urls);
+    let (distinct, asked) = error_urls(&text);
+    assert_eq!((distinct, asked), (truth.distinct_error_urls, truth.distinct_error_urls));
+    assert!(distinct > 10_000, "{distinct}");
+}
+
+#[test]
+fn as_many_error_urls_as_wanted_are_asked_for_in_turn() {
+    for (urls, want) in [(1, 1), (300, 300), (1_000_000, 10_000)] {
+        let options = Options {
+            size: Size::Lines(20_000),
+            variant: Variant::HighCardinality,
+            urls: Some(urls),
+            ..Options::default()
+        };
+        let (text, truth) = log(&options);
+        let (distinct, asked) = error_urls(&text);
+        assert_eq!(distinct, truth.distinct_error_urls, "{urls}");
+        assert!(distinct == want || distinct > 10_000 && distinct == asked, "{urls}: {distinct} of {asked}");
+    }
 }
 
 #[test]
