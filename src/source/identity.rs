@@ -294,6 +294,29 @@ impl Digests {
         Some(self.digest_of(length, whole, cut))
     }
 
+    /// Whether the bytes at `offset`, where a granule begins, are those that were digested: every granule that lies in
+    /// them whole, and the cut one at the end of the stream. Bytes of a granule that reaches behind them are not compared.
+    #[must_use]
+    pub fn holds(&self, offset: u64, bytes: &[u8]) -> bool {
+        let (mut number, start) = whole_granules(offset);
+        let (mut at, mut rest) = (offset, bytes);
+        if start != offset {
+            return false;
+        }
+        while !rest.is_empty() {
+            let size = index(granule_size(at)).min(index(self.length.saturating_sub(at)));
+            if size == 0 {
+                return false;
+            }
+            let Some((granule, after)) = rest.split_at_checked(size) else { return true };
+            if self.granules.get(index(number)) != Some(&XxHash3_128::oneshot(granule)) {
+                return false;
+            }
+            (number, at, rest) = (number + 1, at + size as u64, after);
+        }
+        true
+    }
+
     /// Takes over what a second look at the first bytes of this stream has shown: afterwards [`Digests::prefix`] knows
     /// their length. `false` when it knew it before, or when `beginning` is not the beginning of this stream.
     pub fn learn(&mut self, beginning: &Self) -> bool {

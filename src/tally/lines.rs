@@ -24,6 +24,9 @@ pub struct LineTally {
     nul_bytes: u64,
     out_of_range: u64,
     block: u64,
+    /// Lines in front of the block's first one that is counted.
+    overlapped_before: u64,
+    overlapped: u64,
     joined: u64,
     block_lines: Vec<(u64, u64)>,
     first_rejects: Vec<(Place, RejectReason)>,
@@ -70,16 +73,18 @@ impl LineTally {
         Self { first_match: vec![0; patterns], every_match: vec![0; patterns], ..Self::default() }
     }
 
-    /// Begins block number `block` of the source.
-    pub fn begin_block(&mut self, block: u64) {
+    /// Begins block number `block` of the source; its first `overlapped` lines are in an older source, and only numbered.
+    pub fn begin_block(&mut self, block: u64, overlapped: u64) {
         self.block = block;
+        self.overlapped_before = overlapped;
+        self.overlapped += overlapped;
     }
 
     /// Counts one line of the current block.
     pub fn line(&mut self, entry: &Entry<'_>) {
         self.nul_bytes += entry.leading_nul as u64;
         self.joined += entry.parts - 1;
-        let place = (self.block, entry.number);
+        let place = (self.block, self.overlapped_before + entry.number);
         match entry.outcome {
             Line::Record(record) => {
                 self.records += 1;
@@ -99,9 +104,9 @@ impl LineTally {
         }
     }
 
-    /// Ends the current block, which has so many lines, parts counted.
+    /// Ends the current block, of which so many lines were counted, parts too.
     pub fn end_block(&mut self, lines: u64) {
-        self.block_lines.push((self.block, lines));
+        self.block_lines.push((self.block, self.overlapped_before + lines));
     }
 
     #[cold]
@@ -141,6 +146,7 @@ impl LineTally {
         }
         self.nul_bytes += other.nul_bytes;
         self.joined += other.joined;
+        self.overlapped += other.overlapped;
         self.out_of_range += other.out_of_range;
         self.block_lines.extend(other.block_lines);
         self.first_rejects.extend(other.first_rejects);
@@ -177,8 +183,8 @@ impl LineTally {
         }
         FinishedLines {
             counts: LineCounts {
-                // Parts behind the first are no lines of their own.
-                lines: lines - self.joined,
+                // Parts behind the first are no lines of their own, and what an older source holds is none of this one.
+                lines: lines - self.joined - self.overlapped,
                 joined_lines: self.joined,
                 blank: self.blank,
                 directive: self.directive,
@@ -215,17 +221,33 @@ mod tests {
     use crate::format::Reject;
 
     #[test]
+    fn lines_of_an_older_source_are_numbered_and_not_counted() {
+        let reject = Line::Reject(Reject { reason: RejectReason::NoTime });
+        let entry = |number| Entry { line: b"", outcome: &reject, leading_nul: 0, number, parts: 1 };
+        let mut tally = LineTally::default();
+        tally.begin_block(1, 4);
+        tally.line(&entry(0));
+        tally.end_block(1);
+        tally.begin_block(0, 10);
+        tally.end_block(0);
+        let finished = tally.finish();
+        assert!(finished.counts.balances());
+        assert_eq!(finished.counts.lines, 1);
+        assert_eq!(finished.first_rejected_lines, [(15, RejectReason::NoTime)]);
+    }
+
+    #[test]
     fn lines_are_numbered_over_blocks_that_were_counted_in_any_order() {
         let reject = Line::Reject(Reject { reason: RejectReason::NoTime });
         let entry =
             |number, outcome, leading_nul, parts| Entry { line: b"", outcome, leading_nul, number, parts };
         let mut late = LineTally::default();
-        late.begin_block(1);
+        late.begin_block(1, 0);
         late.line(&entry(0, &Line::Blank, 0, 3));
         late.line(&entry(3, &reject, 3, 1));
         late.end_block(4);
         let mut early = LineTally::default();
-        early.begin_block(0);
+        early.begin_block(0, 0);
         for number in 0..5 {
             early.line(&entry(number, &Line::Directive, 0, 1));
         }
