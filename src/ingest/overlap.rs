@@ -29,7 +29,7 @@ use crate::pipeline::Pipeline;
 use crate::source::compression::Compression;
 use crate::source::discover::LogFile;
 use crate::source::identity::{Digest, Digester, Head};
-use crate::source::rotation::{older_in_rotation, rotation_set};
+use crate::source::rotation::{names_beside, older_in_rotation, rotation_set};
 use crate::source::stream::Stream as LogStream;
 use crate::tally::edges::{EDGE_BYTES, Edges, line_hash};
 
@@ -231,12 +231,15 @@ fn wanted(
     }));
     let in_run: BTreeSet<PathBuf> =
         logs.iter().filter_map(|l| std::fs::canonicalize(&l.log.path).ok()).collect();
+    let mut beside: BTreeMap<PathBuf, Vec<String>> = BTreeMap::new();
     for index in &counted {
         let log = &logs[*index];
         if log.stream.is_none() || log.log.is_stdin() || log.edges.first.is_empty() {
             continue;
         }
-        let Some(path) = older_in_rotation(&log.log.path) else { continue };
+        let folder = log.log.path.parent().unwrap_or(Path::new("")).to_path_buf();
+        let names = beside.entry(folder).or_insert_with(|| names_beside(&log.log.path));
+        let Some(path) = older_in_rotation(&log.log.path, names) else { continue };
         if std::fs::canonicalize(&path).is_ok_and(|path| in_run.contains(&path))
             || outside.contains_key(&path)
         {

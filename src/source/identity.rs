@@ -443,6 +443,21 @@ mod tests {
         d.finish()
     }
 
+    #[test]
+    fn bytes_that_were_digested_are_known_again() {
+        let bytes = noise(3, (2 << 20) + 777);
+        let all = digests(&bytes);
+        for from in [0, 64, 1024, 16 * 1024, 1 << 20, 2 << 20] {
+            assert!(all.holds(from as u64, &bytes[from..]), "{from}");
+            let mut other = bytes[from..].to_vec();
+            *other.last_mut().unwrap() ^= 1;
+            assert!(!all.holds(from as u64, &other), "the cut granule at the end, {from}");
+            assert!(!all.holds(from as u64, &[&bytes[from..], b"x"].concat()), "longer, {from}");
+            assert!(all.holds(from as u64, &other[..other.len() - 800]), "whole granules only, {from}");
+        }
+        assert!(!all.holds(7, &bytes[7..]), "no granule begins there");
+    }
+
     const LENGTHS: [usize; 14] =
         [0, 1, 63, 64, 65, 1000, 4095, 4096, 4097, 16_384, 70_000, 1 << 20, (1 << 20) + 1, 3_300_000];
 

@@ -24,23 +24,25 @@ pub fn rotation_set(path: &Path) -> PathBuf {
     path.with_file_name(member(&name).0)
 }
 
-/// The next older member of the set that is in the same folder; `None` when there is none.
+/// The next older member of the set among the `names` of the files in its folder; `None` when there is none.
 #[must_use]
-pub fn older_in_rotation(path: &Path) -> Option<PathBuf> {
-    let name = path.file_name()?.to_str()?;
-    let (base, age) = member(name);
+pub fn older_in_rotation(path: &Path, names: &[String]) -> Option<PathBuf> {
+    let (base, age) = member(path.file_name()?.to_str()?);
+    let older =
+        names.iter().filter(|other| other.starts_with(base.split(['-', '.']).next().unwrap_or_default()));
+    let older = older.filter_map(|other| {
+        let (other_base, other_age) = member(other);
+        (other_base == base && other_age > age).then_some((other_age, other))
+    });
+    older.min().map(|(_, name)| path.with_file_name(name))
+}
+
+/// The names of all that is in the folder of a file, hidden files excepted; none where it cannot be listed.
+#[must_use]
+pub fn names_beside(path: &Path) -> Vec<String> {
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut older: Vec<(Age, String)> = std::fs::read_dir(folder)
-        .ok()?
-        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
-        .filter_map(|other| {
-            let (other_base, other_age) = member(&other);
-            (other_base == base && other_age > age && path.with_file_name(&other).is_file())
-                .then_some((other_age, other))
-        })
-        .collect();
-    older.sort();
-    older.into_iter().next().map(|(_, name)| path.with_file_name(name))
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().into_string().ok()).filter(|n| !n.starts_with('.')).collect()
 }
 
 /// The name of the set and the age in it.
@@ -109,8 +111,8 @@ mod tests {
             ("b.log-20260310", Some("b.log-20260309.gz")),
             ("c.log", None),
         ] {
-            assert_eq!(older_in_rotation(&at(of)), older.map(at), "{of}");
+            assert_eq!(older_in_rotation(&at(of), &names_beside(&at(of))), older.map(at), "{of}");
         }
-        assert_eq!(older_in_rotation(Path::new("no-such-folder/a.log")), None);
+        assert_eq!(names_beside(Path::new("no-such-folder/a.log")), Vec::<String>::new());
     }
 }

@@ -160,7 +160,7 @@ impl Days {
         }
         let kept = |day: usize| match (rotation, day.checked_sub(1)) {
             (Rotation::KeepsTheTail, Some(before)) => {
-                last_lines(&self.day(before), if day % 2 == 0 { 20 } else { 400 }).to_vec()
+                last_lines(&self.day(before), if day.is_multiple_of(2) { 20 } else { 400 }).to_vec()
             }
             _ => Vec::new(),
         };
