@@ -18,7 +18,7 @@ use crate::format::{Directive, Line, Parser, cri};
 /// Bytes that are looked at, at either end.
 pub const EDGE_BYTES: usize = 64 * 1024;
 /// Lines that are kept of them, at either end.
-pub const EDGE_LINES: usize = 256;
+pub const EDGE_LINES: usize = 128;
 /// So many lines of a shared block must be alone of their kind.
 const EVIDENCE: usize = 3;
 
@@ -195,6 +195,6 @@ mod tests {
         let edges = edges(&text);
         assert_eq!((edges.first.len(), edges.last.len()), (EDGE_LINES, EDGE_LINES));
         let (first, last) = (edges.first_since.unwrap(), edges.last_since.unwrap());
-        assert_eq!(first - last, (49 - 12) * 60);
+        assert_eq!(first - last, (49 - 6) * 60);
     }
 }
