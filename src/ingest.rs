@@ -5,6 +5,7 @@
 //! Example: `access.log.1` that was read as `access.log` yesterday is the same source, whatever it is called.
 
 mod claims;
+pub mod overlap;
 mod recall;
 mod twice;
 
@@ -31,10 +32,13 @@ use crate::pipeline::{Pipeline, SourceCount};
 use crate::source::compression::Compression;
 use crate::source::discover::LogFile;
 use crate::source::stream::Damage;
+use crate::tally::edges::Edges;
 use crate::tally::finish::{Finish, Finished, Named, finish};
 use crate::tally::fold::Tally;
 use crate::tally::matched::MatchedTally;
 use crate::tally::table::{Coverage, DayTables, LineCounts, SourceTables};
+use overlap::Overlap;
+
 use crate::url::{Rules, mask_secrets};
 
 /// The site of records that do not say theirs.
@@ -58,6 +62,10 @@ pub struct Ingested {
     pub stamp: Option<FileStamp>,
     /// What was done with it.
     pub decision: Decision,
+    /// The lines at both its ends.
+    pub edges: Edges,
+    /// What of it is in an older source, and not counted.
+    pub overlap: Option<Overlap>,
     /// Everything that was counted; nothing is filtered here.
     pub tables: SourceTables,
     /// Records that a filter left out.
@@ -223,7 +231,11 @@ pub fn read(
         slots.lock().unwrap_or_else(PoisonError::into_inner)[index] = Some(done);
         Ok(())
     };
-    pipeline.run(&to_read, &take)?;
+    let expected = |place: usize, head: &[u8]| match known {
+        Some(known) if !to_read[place].is_stdin() => overlap::expected(known.history.sources(), head),
+        _ => 0,
+    };
+    pipeline.run(&to_read, &expected, &take)?;
     let slots = slots.into_inner().unwrap_or_else(PoisonError::into_inner);
     slots
         .into_iter()
@@ -266,6 +278,7 @@ fn ingested(pipeline: &Pipeline<'_>, mut count: SourceCount, urls: &Urls<'_>) ->
     let grouped = count.grouped.map(|tally| finished(tally, false).days);
     let mut counts = lines.counts;
     counts.deferred_bytes = count.deferred_bytes;
+    counts.overlap_bytes = count.overlap_bytes;
     Ingested {
         log: count.log,
         compression: count.compression,
@@ -273,6 +286,8 @@ fn ingested(pipeline: &Pipeline<'_>, mut count: SourceCount, urls: &Urls<'_>) ->
         stream: Some(Stream { digests: count.digests, live: count.live, damaged: count.damage.is_some() }),
         stamp: None,
         decision: Decision::Skip(Skip::Empty),
+        edges: count.edges,
+        overlap: None,
         tables: SourceTables {
             counts,
             formats: lines.formats,
@@ -382,6 +397,7 @@ pub fn store(logs: &mut [Ingested], target: Option<&Target<'_>>) -> Result<(), E
             let mut decision = log.decision.clone();
             settle_settings(log, &mut decision, target)?;
             settle_damage(&mut decision, target);
+            settle_overlap(log, &mut decision, target);
             settle_pruned(log, &mut decision, target);
             log.decision = decision;
         }
@@ -401,7 +417,8 @@ pub fn store(logs: &mut [Ingested], target: Option<&Target<'_>>) -> Result<(), E
             clock: log.remarks.clock.map(|clock| clock.name().to_owned()),
             live: stream.live,
             damaged: stream.damaged,
-            overlap_source: None,
+            overlap_source: log.overlap.as_ref().map(|overlap| overlap.source.clone()),
+            edges: log.edges.clone(),
             overflow: log.overflow.clone(),
         };
         let without = target.pruned.dates(source);
@@ -474,6 +491,21 @@ fn settle_damage(decision: &mut Decision, target: &Target<'_>) {
     if let Decision::Skip(Skip::Same(source)) = &*decision
         && !target.known.is_whole(source)
         && let Some(row) = target.known.sources().get(source)
+    {
+        *decision = Decision::Write {
+            source: source.clone(),
+            replaces: row.entry.replaces.clone(),
+            why: Write::Settled,
+        };
+    }
+}
+
+/// A source of which another beginning is known by now to be in an older one is written again.
+fn settle_overlap(log: &Ingested, decision: &mut Decision, target: &Target<'_>) {
+    if let (Decision::Skip(Skip::Same(source)), Some(overlap)) = (&*decision, &log.overlap)
+        && let Some(row) = target.known.sources().get(source)
+        && (row.counts.overlap_bytes != overlap.bytes
+            || row.entry.overlap_source.as_ref() != Some(&overlap.source))
     {
         *decision = Decision::Write {
             source: source.clone(),

@@ -9,6 +9,7 @@
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::Read;
+use std::os::unix::fs::FileExt as _;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -21,13 +22,15 @@ use crate::error::Error;
 use crate::format::client::ClientChoice;
 use crate::format::cri::whole_entries;
 use crate::format::path_host::PathHost;
-use crate::format::{Directive, ParserOptions};
+use crate::format::w3c::last_directive;
+use crate::format::{Directive, Parser, ParserOptions};
 use crate::source::compression::Compression;
 use crate::source::discover::LogFile;
 use crate::source::identity::{BLOCK_BYTES, BlockDigests, Digests, HEAD_BYTES};
 use crate::source::plain::PlainFile;
 use crate::source::stream::{Damage, Stream};
 use crate::tally::GroupBy;
+use crate::tally::edges::{EDGE_BYTES, Edges};
 use crate::tally::fold::Tally;
 use crate::tally::lines::LineTally;
 use crate::tally::matched::MatchedTally;
@@ -151,7 +154,15 @@ pub struct SourceCount {
     pub live: bool,
     /// Bytes of an unterminated last line that is not counted.
     pub deferred_bytes: u64,
+    /// First bytes that were not counted because an older source holds them.
+    pub overlap_bytes: u64,
+    /// The lines at both ends of all of it, the overlap included.
+    pub edges: Edges,
 }
+
+/// How many first bytes of a log an older source holds: whole lines, which are digested and not counted. Asked with the
+/// log's place in the run and its first bytes (up to 4,096).
+pub type Overlap<'a> = &'a (dyn Fn(usize, &[u8]) -> u64 + Sync);
 
 /// One open source and what was counted of it so far.
 struct Source {
@@ -171,6 +182,11 @@ struct SourceState {
     trailing_garbage: Option<u64>,
     live: bool,
     deferred_bytes: u64,
+    overlap_bytes: u64,
+    /// The first and last bytes of a stream.
+    ends: (Vec<u8>, Vec<u8>),
+    /// A plain file, to look at its ends.
+    plain: Option<Arc<Plain>>,
     /// The file, where blocks of it were mapped, with what is needed to count it again.
     mapped: Option<(Arc<Plain>, Arc<[u64]>)>,
     /// A window lost its file: what was counted is worth nothing.
@@ -181,6 +197,8 @@ struct SourceState {
 struct ReadyBlock {
     source: usize,
     number: u64,
+    /// Where its lines begin in the source.
+    offset: u64,
     buffer: Vec<u8>,
     lines: (usize, usize),
     /// The `#Fields:` line in force where it begins.
@@ -220,6 +238,7 @@ struct Run<'a> {
     shared: Mutex<Shared>,
     changed: Condvar,
     idle: AtomicUsize,
+    overlap: Overlap<'a>,
     finished: &'a (dyn Fn(usize, SourceCount) -> Result<(), Error> + Sync),
 }
 
@@ -245,6 +264,7 @@ impl Pipeline<'_> {
     pub fn run(
         &self,
         logs: &[LogFile],
+        overlap: Overlap<'_>,
         finished: &(dyn Fn(usize, SourceCount) -> Result<(), Error> + Sync),
     ) -> Result<(), Error> {
         let mut order: Vec<(bool, std::cmp::Reverse<u64>, usize)> = logs
@@ -274,6 +294,7 @@ impl Pipeline<'_> {
             }),
             changed: Condvar::new(),
             idle: AtomicUsize::new(0),
+            overlap,
             finished,
         };
         let pool = rayon::ThreadPoolBuilder::new()
@@ -409,7 +430,7 @@ impl Run<'_> {
                 } else {
                     PlainFile::new(file, metadata.len())
                 };
-                let checkpoints = (self.pipeline.checkpoints)(&head).into();
+                let checkpoints = self.checkpoints(source, &head).into();
                 let plain = Arc::new(Plain { file: plain, directives: Directives::default() });
                 if plain.file.is_mapped() {
                     lock(&self.sources[source].state).mapped =
@@ -433,6 +454,15 @@ impl Run<'_> {
         }
     }
 
+    /// The lengths at which digests will be asked for, with that of the overlap, which is remembered.
+    fn checkpoints(&self, source: usize, head: &[u8]) -> Vec<u64> {
+        let overlap = (self.overlap)(source, head);
+        lock(&self.sources[source].state).overlap_bytes = overlap;
+        let mut lengths = (self.pipeline.checkpoints)(head);
+        lengths.extend((overlap > 0).then_some(overlap));
+        lengths
+    }
+
     fn damaged(&self, source: usize, damage: Damage) {
         let mut state = lock(&self.sources[source].state);
         // The first place counts.
@@ -441,17 +471,27 @@ impl Run<'_> {
         }
     }
 
+    /// Counts the lines of a block that begin at byte `offset` of the source, without those of the overlap.
     fn count(
         &self,
         worker: &mut Worker<'_>,
         source: usize,
-        number: u64,
+        (number, offset): (u64, u64),
         lines: &[u8],
         directive: Directive<'_>,
     ) {
-        let mut accumulator =
-            lock(&self.sources[source].state).accumulators.pop().unwrap_or_else(|| self.accumulator(source));
-        worker.block(&mut accumulator, number, lines, directive);
+        let (overlap, accumulator) = {
+            let mut state = lock(&self.sources[source].state);
+            (state.overlap_bytes, state.accumulators.pop())
+        };
+        let mut accumulator = accumulator.unwrap_or_else(|| self.accumulator(source));
+        let end = offset + lines.len() as u64;
+        let cut = usize::try_from(overlap.clamp(offset, end) - offset).unwrap_or(lines.len());
+        let (before, lines) = lines.split_at(cut);
+        let overlapped = memchr::memchr_iter(b'\n', before).count() as u64;
+        let first = offset <= overlap && overlap < end;
+        let mut named = || last_directive(before).map(<[u8]>::to_vec).or_else(&mut *directive);
+        worker.block(&mut accumulator, (number, overlapped, first), lines, &mut named);
         lock(&self.sources[source].state).accumulators.push(accumulator);
     }
 
@@ -481,6 +521,8 @@ impl Run<'_> {
             Some(digests) => digests,
             None => contiguous(state.block_digests, &damage)?,
         };
+        let overlap_bytes = state.overlap_bytes.min(digests.length());
+        let edges = self.edges(&digests, state.plain.as_deref(), state.ends);
         self.pipeline.progress.sources.fetch_add(1, Ordering::Relaxed);
         (self.finished)(
             source,
@@ -499,8 +541,35 @@ impl Run<'_> {
                 trailing_garbage: state.trailing_garbage,
                 live: state.live,
                 deferred_bytes: state.deferred_bytes,
+                overlap_bytes,
+                edges,
             },
         )
+    }
+}
+
+impl Run<'_> {
+    /// The lines at both ends of a source. None of a plain file that is not any more what was digested.
+    fn edges(&self, digests: &Digests, plain: Option<&Plain>, ends: (Vec<u8>, Vec<u8>)) -> Edges {
+        let length = digests.length();
+        let mut parser = Parser::new(self.pipeline.parser.clone());
+        let Some(plain) = plain else {
+            let whole = ends.1.len() as u64 == length;
+            return Edges::of(&ends.0, &ends.1, whole, &mut parser);
+        };
+        let read = |from: u64, to: u64| {
+            let mut bytes = vec![0; usize::try_from(to - from).ok()?];
+            plain.file.file().read_exact_at(&mut bytes, from).ok()?;
+            digests.holds(from, &bytes).then_some(bytes)
+        };
+        // From the beginning of a granule, so that every byte can be compared with what was digested.
+        let granule = 64 * 1024;
+        let from = length.saturating_sub(EDGE_BYTES as u64) / granule * granule;
+        let (beginning, end) = (read(0, length.min(EDGE_BYTES as u64)), read(from, length));
+        match (beginning, end) {
+            (Some(beginning), Some(end)) => Edges::of(&beginning, &end, from == 0, &mut parser),
+            _ => Edges::default(),
+        }
     }
 }
 

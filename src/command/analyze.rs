@@ -32,6 +32,7 @@ use crate::history::read::History;
 use crate::history::run::{RunInput, RunRow, write_run};
 use crate::history::seen::Seen;
 use crate::history::settings::Settings;
+use crate::ingest::overlap;
 use crate::ingest::{self, DEFAULT_HOST, Ingested, Target, Urls};
 use crate::manifest::Manifest;
 use crate::pipeline::rejects::Spool;
@@ -313,7 +314,9 @@ impl Analyze<'_> {
         });
         let total = found.logs.iter().map(|l| l.size).sum();
         progress::shown(&progress, total, !self.arguments.quiet, || {
-            ingest::read(&pipeline, &found.logs, urls, known.as_ref())
+            let mut logs = ingest::read(&pipeline, &found.logs, urls, known.as_ref())?;
+            overlap::settle(&pipeline, &mut logs, urls, history.map(|(history, _)| history))?;
+            Ok(logs)
         })
     }
 

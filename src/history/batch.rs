@@ -328,6 +328,14 @@ pub(super) fn source(place: &str, row: &SourceRow) -> Result<RecordBatch, Error>
         ],
     );
     c.text_lists(&entry.replaces);
+    for (lines, since) in
+        [(&entry.edges.first, entry.edges.first_since), (&entry.edges.last, entry.edges.last_since)]
+    {
+        let bytes: Vec<u8> = lines.iter().flat_map(|line| line.to_le_bytes()).collect();
+        c.push(BinaryArray::from_iter_values([bytes]));
+        let micros = since.map(|since| c.micros(since)).transpose()?;
+        c.push(TimestampMicrosecondArray::from(vec![micros]).with_timezone("UTC"));
+    }
     Ok(c.finish())
 }
 

@@ -4,7 +4,7 @@
 //! Example of a finding: `minutes/date=2026-03-10/5d1f0a3c9be27744.parquet`: damaged: its bytes are not those that were
 //! written.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
 use crate::error::{Error, ErrorKind};
@@ -22,7 +22,7 @@ pub enum Fault {
     Damaged,
     /// No source names this part: readers of this program ignore it, others count it.
     Orphan,
-    /// One source is the beginning of another: its requests are counted twice.
+    /// One source is the beginning of another, or begins with the end of another: requests are counted twice.
     Overlap,
 }
 
@@ -110,6 +110,7 @@ pub fn check(history: &History) -> Result<Checked, Error> {
         }
     }
     findings.extend(overlaps(history.sources()));
+    findings.extend(repeated(history.sources()));
     findings.extend(unreadable_others(history.folder())?);
     findings.sort();
     Ok(Checked { sources: history.sources().len(), parts: by_path.len(), findings })
@@ -193,4 +194,44 @@ fn overlaps(sources: &BTreeMap<String, SourceRow>) -> Vec<Finding> {
             hint: "remove its part of the table `sources`, and the orphans that are named then",
         })
         .collect()
+}
+
+/// Sources that begin with the lines that another one ends with, and were counted whole: the two logs were never seen
+/// together.
+fn repeated(sources: &BTreeMap<String, SourceRow>) -> Vec<Finding> {
+    let mut by_end: HashMap<u64, Vec<&SourceRow>> = HashMap::new();
+    for row in sources.values() {
+        if let Some(end) = row.entry.edges.last.last() {
+            by_end.entry(*end).or_default().push(row);
+        }
+    }
+    let mut findings = Vec::new();
+    for newer in sources.values().filter(|row| row.counts.overlap_bytes == 0) {
+        let edges = &newer.entry.edges;
+        let older: BTreeMap<&str, &SourceRow> = edges
+            .first
+            .iter()
+            .filter_map(|line| by_end.get(line))
+            .flatten()
+            .map(|row| (row.entry.source.as_str(), *row))
+            .filter(|(name, _)| *name != newer.entry.source)
+            .collect();
+        for (name, older) in older {
+            let whole = |row: &SourceRow| row.entry.identity.granules.clone();
+            if edges.comes_after(&older.entry.edges)
+                && let Some(lines) = edges.shared_with(&older.entry.edges)
+                && whole(newer).begins_with(&whole(older)).is_none()
+            {
+                findings.push(Finding {
+                    fault: Fault::Overlap,
+                    place: format!("source {}", newer.entry.source),
+                    cause: format!(
+                        "its first {lines} lines are the last of source {name}, and are counted twice"
+                    ),
+                    hint: "analyze its log again: they are then left out",
+                });
+            }
+        }
+    }
+    findings
 }

@@ -17,6 +17,7 @@ use crate::history::run::{RunInput, RunRow};
 use crate::history::settings::Settings;
 use crate::history::source_row::{Identity, PartName, SourceEntry, SourceRow};
 use crate::source::identity::{Digest, Granules, Head};
+use crate::tally::edges::Edges;
 use crate::tally::table::{Coverage, LineCounts};
 
 fn reason(name: &str) -> Result<RejectReason, Misfit> {
@@ -58,6 +59,7 @@ fn source(batch: &RecordBatch, row: usize) -> Result<SourceRow, Misfit> {
         live: flag("live")?,
         damaged: flag("damaged")?,
         overlap_source: optional_text("overlap_source")?,
+        edges: edges(batch, row)?,
         overflow: text_list(batch, "overflow", row)?,
     };
 
@@ -121,6 +123,34 @@ fn source(batch: &RecordBatch, row: usize) -> Result<SourceRow, Misfit> {
         first_date: (!first_date.is_null(row)).then(|| first_date.value(row)),
         first_rejected_lines,
         parts,
+    })
+}
+
+/// Empty where an older version wrote the row.
+fn edges(batch: &RecordBatch, row: usize) -> Result<Edges, Misfit> {
+    if batch.column_by_name("first_line_hashes").is_none() {
+        return Ok(Edges::default());
+    }
+    let hashes = |name: &str| -> Result<Vec<u64>, Misfit> {
+        let array: &BinaryArray = column(batch, name)?;
+        if array.is_null(row) {
+            return Ok(Vec::new());
+        }
+        let (hashes, rest) = array.value(row).as_chunks::<8>();
+        if !rest.is_empty() {
+            return Err(misfit(name, "is no list of hashes"));
+        }
+        Ok(hashes.iter().map(|hash| u64::from_le_bytes(*hash)).collect())
+    };
+    let since = |name: &str| -> Result<Option<i64>, Misfit> {
+        let array: &TimestampMicrosecondArray = column(batch, name)?;
+        Ok((!array.is_null(row)).then(|| seconds(array.value(row))))
+    };
+    Ok(Edges {
+        first: hashes("first_line_hashes")?,
+        last: hashes("last_line_hashes")?,
+        first_since: since("first_lines_since")?,
+        last_since: since("last_lines_since")?,
     })
 }
 

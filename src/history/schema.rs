@@ -256,6 +256,11 @@ fn sources() -> Vec<Field> {
             ],
         ),
         full("replaces", DataType::List(Arc::new(full("element", DataType::Utf8)))),
+        // Since the overlap of rotated logs is looked for: null in older histories.
+        null("first_line_hashes", DataType::Binary),
+        null("first_lines_since", timestamp()),
+        null("last_line_hashes", DataType::Binary),
+        null("last_lines_since", timestamp()),
     ]);
     columns
 }
@@ -336,7 +341,7 @@ mod tests {
             "source head_hash length_bytes content_digest granule_hashes first_record_date lines blank directive \
              filtered records rejected rejects out_of_range joined_lines deferred_bytes overlap_bytes nul_bytes_skipped \
              formats flags coverage first_rejected_lines clock live damaged overlap_source overflow settings recorded \
-             parts replaces"
+             parts replaces first_line_hashes first_lines_since last_line_hashes last_lines_since"
         );
         assert_eq!(of(Table::Params), "source host parameter hits distinct distinct_hll sampled_one_in");
         assert_eq!(of(Table::Runs), "run version arguments inputs started_at finished_at exit_code");

@@ -139,9 +139,10 @@ fn parse(line: &str) -> Option<(FileStamp, SeenLog)> {
     let source = fields.next().filter(|s| !s.is_empty())?.to_owned();
     let content = Digest::from_hex(fields.next()?)?;
     let compression = fields.next()?;
-    let compression = [Compression::None, Compression::Gzip, Compression::Zstd]
-        .into_iter()
-        .find(|c| c.name() == compression)?;
+    let compression =
+        [Compression::None, Compression::Gzip, Compression::Zstd, Compression::Bzip2, Compression::Xz]
+            .into_iter()
+            .find(|c| c.name() == compression)?;
     let trailing_garbage = match fields.next()? {
         "-" => None,
         bytes => Some(bytes.parse().ok()?),
@@ -172,6 +173,11 @@ mod tests {
         let mut seen = Seen::default();
         seen.insert(stamp, log("5d1f0a3c9be27744", Some(7)));
         seen.insert(FileStamp { size: 9, ..stamp }, log("00ff", None));
+        // Whatever packed it.
+        let all = [Compression::None, Compression::Zstd, Compression::Bzip2, Compression::Xz];
+        for (size, compression) in (10..).zip(all) {
+            seen.insert(FileStamp { size, ..stamp }, SeenLog { compression, ..log("00ff", None) });
+        }
         seen.write(folder.path()).unwrap();
         assert_eq!(Seen::read(folder.path()), seen);
 

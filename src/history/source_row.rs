@@ -11,6 +11,7 @@ use crate::history::part::PartPath;
 use crate::history::schema::Table;
 use crate::history::settings::Settings;
 use crate::source::identity::{Digest, Digests, Granules, Head};
+use crate::tally::edges::Edges;
 use crate::tally::table::{Coverage, LineCounts, SourceTables};
 
 /// The content of a source.
@@ -59,6 +60,8 @@ pub struct SourceEntry {
     pub damaged: bool,
     /// The older source that holds the `overlap_bytes`.
     pub overlap_source: Option<String>,
+    /// The lines at both ends of the content; empty where an older version wrote the row.
+    pub edges: Edges,
     /// Names of the caps that were exceeded, ascending.
     pub overflow: Vec<String>,
 }

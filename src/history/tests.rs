@@ -18,6 +18,7 @@ use crate::history::source_row::{Identity, SourceEntry};
 use crate::history::write::{Written, write_source};
 use crate::source::identity::{Digester, Digests};
 use crate::tally::distinct::{Distinct, stable_hash};
+use crate::tally::edges::Edges;
 use crate::tally::table::{
     BotRow, Coverage, DayTables, LatencyRow, LineCounts, MinuteRow, ParamRow, Series, SourceTables,
     StatusRow, Verification, WasteRow,
@@ -39,7 +40,13 @@ pub(super) fn entry(name: &str, content: &[u8]) -> SourceEntry {
         clock: Some("end".to_owned()),
         live: false,
         damaged: false,
-        overlap_source: None,
+        overlap_source: Some("5d1f0a3c9be27744".to_owned()),
+        edges: Edges {
+            first: vec![1, u64::MAX],
+            last: vec![7],
+            first_since: Some(1_773_100_800),
+            last_since: None,
+        },
         overflow: Vec::new(),
     }
 }

@@ -45,6 +45,8 @@ pub(super) fn recall(log: &LogFile, stamp: FileStamp, known: &Known<'_>) -> Resu
         length: row.entry.identity.length(),
         stamp: Some(stamp),
         decision: Decision::Skip(Skip::Same(seen.source.clone())),
+        edges: row.entry.edges.clone(),
+        overlap: None,
         tables,
         filtered: 0,
         window: None,

@@ -81,7 +81,8 @@ impl Run<'_> {
         }
         if start < end {
             let mut directive = || directives.before(number, file, longest);
-            self.count(worker, source, number, &bytes[start..end], &mut directive);
+            let offset = number * BLOCK_BYTES as u64 + (start - block.own.0) as u64;
+            self.count(worker, source, (number, offset), &bytes[start..end], &mut directive);
         }
         self.pipeline.progress.bytes.fetch_add(own.len() as u64, Ordering::Relaxed);
     }
@@ -90,6 +91,7 @@ impl Run<'_> {
     pub(super) fn hand_out(&self, source: usize, file: Arc<Plain>, checkpoints: Arc<[u64]>) {
         let blocks = file.file.blocks();
         if blocks > 0 {
+            lock(&self.sources[source].state).plain = Some(Arc::clone(&file));
             self.sources[source].open_blocks.fetch_add(blocks, Ordering::AcqRel);
             lock(&self.shared).plain.push_back(PlainQueue { source, file, checkpoints, next: 0, blocks });
             self.changed.notify_all();
@@ -105,7 +107,11 @@ impl Run<'_> {
         checkpoints: Arc<[u64]>,
     ) -> Result<(), Error> {
         let compression = Some(Compression::None);
-        *lock(&self.sources[source].state) = SourceState { compression, ..SourceState::default() };
+        {
+            let mut state = lock(&self.sources[source].state);
+            let overlap_bytes = state.overlap_bytes;
+            *state = SourceState { compression, overlap_bytes, ..SourceState::default() };
+        }
         // As at the opening: one more than there are blocks, until all are handed out.
         self.sources[source].open_blocks.store(1, Ordering::Release);
         match plain.file.read_again() {

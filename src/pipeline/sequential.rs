@@ -14,6 +14,7 @@ use crate::format::w3c::last_directive;
 use crate::source::compression::Compression;
 use crate::source::identity::Digester;
 use crate::source::stream::{BlockShape, Damage, Stream};
+use crate::tally::edges::EDGE_BYTES;
 
 impl Run<'_> {
     /// Standard input may be compressed too.
@@ -49,6 +50,8 @@ impl Run<'_> {
     ) -> Result<(), Error> {
         let mut digester: Option<Digester> = None;
         let mut number = 0;
+        let mut offset = 0;
+        let mut ends = (Vec::new(), Vec::new());
         let mut deferred = 0;
         let mut directive: Option<Arc<[u8]>> = None;
         loop {
@@ -66,13 +69,17 @@ impl Run<'_> {
             let counted = &buffer[..lines_end];
             if !counted.is_empty() {
                 digester
-                    .get_or_insert_with(|| Digester::new((self.pipeline.checkpoints)(beginning(counted))))
+                    .get_or_insert_with(|| Digester::new(self.checkpoints(source, beginning(counted))))
                     .update(counted);
+                keep_ends(&mut ends, counted);
             }
+            let lines_offset = offset + lines_start as u64;
+            offset += lines_end as u64;
             let named = last_directive(&buffer[lines_start..lines_end]).map(Arc::from);
             let block = ReadyBlock {
                 source,
                 number,
+                offset: lines_offset,
                 buffer,
                 lines: (lines_start, lines_end),
                 directive: directive.clone(),
@@ -95,6 +102,7 @@ impl Run<'_> {
         if let Some(damage) = stream.damage() {
             state.damage = Some(damage.clone());
         }
+        state.ends = ends;
         state.digests = digester.map(Digester::finish);
         Ok(())
     }
@@ -114,9 +122,9 @@ impl Run<'_> {
     }
 
     pub(super) fn count_ready(&self, worker: &mut Worker<'_>, block: ReadyBlock) -> Result<(), Error> {
-        let ReadyBlock { source, number, buffer, lines, directive } = block;
+        let ReadyBlock { source, number, offset, buffer, lines, directive } = block;
         let mut directive = || directive.as_deref().map(<[u8]>::to_vec);
-        self.count(worker, source, number, &buffer[lines.0..lines.1], &mut directive);
+        self.count(worker, source, (number, offset), &buffer[lines.0..lines.1], &mut directive);
         let mut shared = lock(&self.shared);
         if shared.free.len() < READY_BLOCKS {
             shared.free.push(buffer);
@@ -124,4 +132,14 @@ impl Run<'_> {
         drop(shared);
         self.block_done(source)
     }
+}
+
+/// Keeps the first and the last bytes of what arrives in pieces.
+fn keep_ends((first, last): &mut (Vec<u8>, Vec<u8>), piece: &[u8]) {
+    let wanted = (EDGE_BYTES - first.len()).min(piece.len());
+    first.extend_from_slice(&piece[..wanted]);
+    let kept = last.len().min((EDGE_BYTES + 1).saturating_sub(piece.len()));
+    last.drain(..last.len() - kept);
+    // One byte more than is looked at says that something stands before it.
+    last.extend_from_slice(&piece[piece.len() - piece.len().min(EDGE_BYTES + 1)..]);
 }

@@ -117,31 +117,32 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Counts a block; `directive` says which columns of W3C lines are in force where it begins.
+    /// Counts a block behind its first `overlapped` lines, which an older source holds. `first`: nothing of the source is
+    /// counted before. `directive` says which columns of W3C lines are in force where the lines begin.
     pub(super) fn block(
         &mut self,
         accumulator: &mut Accumulator,
-        number: u64,
+        (number, overlapped, first): (u64, u64, bool),
         lines: &[u8],
         directive: Directive<'_>,
     ) {
         let Self { pipeline, parser, user_agents, not_logged, verdicts, .. } = self;
-        if number == 0 {
+        if number == 0 && overlapped == 0 {
             parser.begin_source()
         } else {
             parser.enter_source()
         }
-        accumulator.lines.begin_block(number);
+        accumulator.lines.begin_block(number, overlapped);
         let count = parser.block_behind(lines, directive, |entry| {
             accumulator.lines.line(&entry);
             // Whoever is given a place of memory gets a copy's: then the entry itself can stay in registers.
-            if number == 0 {
+            if first {
                 let entry = entry;
                 accumulator.first_look.line(&entry, pipeline.client);
             }
             let Line::Record(record) = entry.outcome else {
                 let entry = entry;
-                keep_rejected(pipeline, accumulator, &entry);
+                keep_rejected(pipeline, accumulator, &entry, overlapped);
                 return;
             };
             let user_agent = match record.user_agent {
@@ -152,18 +153,18 @@ impl<'a> Worker<'a> {
         });
         accumulator.lines.end_block(count);
         if let (Some(rejected), Some(spool)) = (&mut accumulator.rejected, pipeline.rejects) {
-            rejected.end_block(number, count, spool);
+            rejected.end_block(number, overlapped + count, spool);
         }
         pipeline.progress.lines.fetch_add(count, Ordering::Relaxed);
     }
 }
 
 #[cold]
-fn keep_rejected(pipeline: &Pipeline<'_>, accumulator: &mut Accumulator, entry: &Entry<'_>) {
+fn keep_rejected(pipeline: &Pipeline<'_>, accumulator: &mut Accumulator, entry: &Entry<'_>, before: u64) {
     if let (Line::Reject(reject), Some(rejected), Some(spool)) =
         (&entry.outcome, &mut accumulator.rejected, pipeline.rejects)
     {
-        rejected.line(entry.number, reject.reason, entry.line, spool);
+        rejected.line(before + entry.number, reject.reason, entry.line, spool);
     }
 }
 

@@ -294,6 +294,29 @@ impl Digests {
         Some(self.digest_of(length, whole, cut))
     }
 
+    /// Whether the bytes at `offset`, where a granule begins, are those that were digested: every granule that lies in
+    /// them whole, and the cut one at the end of the stream. Bytes of a granule that reaches behind them are not compared.
+    #[must_use]
+    pub fn holds(&self, offset: u64, bytes: &[u8]) -> bool {
+        let (mut number, start) = whole_granules(offset);
+        let (mut at, mut rest) = (offset, bytes);
+        if start != offset {
+            return false;
+        }
+        while !rest.is_empty() {
+            let size = index(granule_size(at)).min(index(self.length.saturating_sub(at)));
+            if size == 0 {
+                return false;
+            }
+            let Some((granule, after)) = rest.split_at_checked(size) else { return true };
+            if self.granules.get(index(number)) != Some(&XxHash3_128::oneshot(granule)) {
+                return false;
+            }
+            (number, at, rest) = (number + 1, at + size as u64, after);
+        }
+        true
+    }
+
     /// Takes over what a second look at the first bytes of this stream has shown: afterwards [`Digests::prefix`] knows
     /// their length. `false` when it knew it before, or when `beginning` is not the beginning of this stream.
     pub fn learn(&mut self, beginning: &Self) -> bool {
@@ -418,6 +441,21 @@ mod tests {
         let mut d = Digester::new(Vec::new());
         d.update(bytes);
         d.finish()
+    }
+
+    #[test]
+    fn bytes_that_were_digested_are_known_again() {
+        let bytes = noise(3, (2 << 20) + 777);
+        let all = digests(&bytes);
+        for from in [0, 64, 1024, 16 * 1024, 1 << 20, 2 << 20] {
+            assert!(all.holds(from as u64, &bytes[from..]), "{from}");
+            let mut other = bytes[from..].to_vec();
+            *other.last_mut().unwrap() ^= 1;
+            assert!(!all.holds(from as u64, &other), "the cut granule at the end, {from}");
+            assert!(!all.holds(from as u64, &[&bytes[from..], b"x"].concat()), "longer, {from}");
+            assert!(all.holds(from as u64, &other[..other.len() - 800]), "whole granules only, {from}");
+        }
+        assert!(!all.holds(7, &bytes[7..]), "no granule begins there");
     }
 
     const LENGTHS: [usize; 14] =

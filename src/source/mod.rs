@@ -7,4 +7,5 @@ pub mod gzip;
 pub mod identity;
 pub mod mapped;
 pub mod plain;
+pub mod rotation;
 pub mod stream;

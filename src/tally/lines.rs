@@ -24,6 +24,9 @@ pub struct LineTally {
     nul_bytes: u64,
     out_of_range: u64,
     block: u64,
+    /// Lines in front of the block's first one that is counted.
+    overlapped_before: u64,
+    overlapped: u64,
     joined: u64,
     block_lines: Vec<(u64, u64)>,
     first_rejects: Vec<(Place, RejectReason)>,
@@ -72,10 +75,12 @@ impl LineTally {
         Self { first_match: vec![0; patterns], every_match: vec![0; patterns], ..Self::default() }
     }
 
-    /// Begins block number `block` of the source.
-    pub fn begin_block(&mut self, block: u64) {
+    /// Begins block number `block` of the source; its first `overlapped` lines are in an older source, and only numbered.
+    pub fn begin_block(&mut self, block: u64, overlapped: u64) {
         self.block = block;
         self.dated = false;
+        self.overlapped_before = overlapped;
+        self.overlapped += overlapped;
     }
 
     /// Counts one line of the current block.
@@ -95,8 +100,12 @@ impl LineTally {
         }
         // Within a block the numbers ascend: only the first record of a block can be the first of all.
         if !self.dated {
-            self.date((self.block, entry.number), record.epoch);
+            self.date(self.place(entry), record.epoch);
         }
+    }
+
+    fn place(&self, entry: &Entry<'_>) -> Place {
+        (self.block, self.overlapped_before + entry.number)
     }
 
     #[cold]
@@ -115,13 +124,13 @@ impl LineTally {
             Line::Record(_) => {}
             Line::Blank => self.blank += 1,
             Line::Directive => self.directive += 1,
-            Line::Reject(reject) => self.rejected((self.block, entry.number), reject.reason),
+            Line::Reject(reject) => self.rejected(self.place(entry), reject.reason),
         }
     }
 
-    /// Ends the current block, which has so many lines, parts counted.
+    /// Ends the current block, of which so many lines were counted, parts too.
     pub fn end_block(&mut self, lines: u64) {
-        self.block_lines.push((self.block, lines));
+        self.block_lines.push((self.block, self.overlapped_before + lines));
     }
 
     #[cold]
@@ -161,6 +170,7 @@ impl LineTally {
         }
         self.nul_bytes += other.nul_bytes;
         self.joined += other.joined;
+        self.overlapped += other.overlapped;
         self.out_of_range += other.out_of_range;
         self.block_lines.extend(other.block_lines);
         self.first_rejects.extend(other.first_rejects);
@@ -197,8 +207,8 @@ impl LineTally {
         }
         FinishedLines {
             counts: LineCounts {
-                // Parts behind the first are no lines of their own.
-                lines: lines - self.joined,
+                // Parts behind the first are no lines of their own, and what an older source holds is none of this one.
+                lines: lines - self.joined - self.overlapped,
                 joined_lines: self.joined,
                 blank: self.blank,
                 directive: self.directive,
@@ -235,17 +245,33 @@ mod tests {
     use crate::format::Reject;
 
     #[test]
+    fn lines_of_an_older_source_are_numbered_and_not_counted() {
+        let reject = Line::Reject(Reject { reason: RejectReason::NoTime });
+        let entry = |number| Entry { line: b"", outcome: &reject, leading_nul: 0, number, parts: 1 };
+        let mut tally = LineTally::default();
+        tally.begin_block(1, 4);
+        tally.line(&entry(0));
+        tally.end_block(1);
+        tally.begin_block(0, 10);
+        tally.end_block(0);
+        let finished = tally.finish();
+        assert!(finished.counts.balances());
+        assert_eq!(finished.counts.lines, 1);
+        assert_eq!(finished.first_rejected_lines, [(15, RejectReason::NoTime)]);
+    }
+
+    #[test]
     fn lines_are_numbered_over_blocks_that_were_counted_in_any_order() {
         let reject = Line::Reject(Reject { reason: RejectReason::NoTime });
         let entry =
             |number, outcome, leading_nul, parts| Entry { line: b"", outcome, leading_nul, number, parts };
         let mut late = LineTally::default();
-        late.begin_block(1);
+        late.begin_block(1, 0);
         late.line(&entry(0, &Line::Blank, 0, 3));
         late.line(&entry(3, &reject, 3, 1));
         late.end_block(4);
         let mut early = LineTally::default();
-        early.begin_block(0);
+        early.begin_block(0, 0);
         for number in 0..5 {
             early.line(&entry(number, &Line::Directive, 0, 1));
         }

@@ -9,6 +9,7 @@ pub mod queries;
 pub mod parameters;
 pub mod matched;
 pub mod claims;
+pub mod edges;
 pub mod lines;
 pub mod fold;
 mod unchecked;

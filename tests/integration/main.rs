@@ -20,6 +20,7 @@ mod input;
 mod lines;
 mod lock;
 mod oracle;
+mod overlap;
 mod planted;
 mod properties;
 mod nights;

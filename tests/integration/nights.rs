@@ -114,6 +114,9 @@ enum Rotation {
     CopyTruncate,
     DateExt,
     OneLiveFile,
+    /// The live file begins with the last lines of the day before: 20, and on every second day more than the history
+    /// keeps hashes of.
+    KeepsTheTail,
 }
 
 /// Days of a log: a morning that the run of the night before sees, and the rest.
@@ -155,9 +158,16 @@ impl Days {
         if folder.is_dir() {
             std::fs::remove_dir_all(folder).expect("an old folder");
         }
-        put(folder, "access.log", current);
+        let kept = |day: usize| match (rotation, day.checked_sub(1)) {
+            (Rotation::KeepsTheTail, Some(before)) => {
+                last_lines(&self.day(before), if day.is_multiple_of(2) { 20 } else { 400 }).to_vec()
+            }
+            _ => Vec::new(),
+        };
+        put(folder, "access.log", &[&kept(night + 1)[..], current].concat());
         for age in 1..=night + 1 {
-            let text = self.day(night + 1 - age);
+            let day = night + 1 - age;
+            let text = [kept(day), self.day(day)].concat();
             let plain = match rotation {
                 Rotation::CreateCompress => false,
                 Rotation::CopyTruncate => true,
@@ -175,6 +185,11 @@ impl Days {
             }
         }
     }
+}
+
+fn last_lines(text: &[u8], lines: usize) -> &[u8] {
+    let starts: Vec<usize> = (0..text.len()).filter(|i| *i == 0 || text[i - 1] == b'\n').collect();
+    &text[starts[starts.len() - lines]..]
 }
 
 /// All parts but those of `runs`, and no caches.
@@ -206,6 +221,7 @@ fn ten_nights_of_every_kind_of_rotation_add_up_to_what_was_logged() {
         Rotation::CopyTruncate,
         Rotation::DateExt,
         Rotation::OneLiveFile,
+        Rotation::KeepsTheTail,
     ] {
         let (once, twice, shuffled) = (Dir::new(), Dir::new(), Dir::new());
         for night in 0..NIGHTS {

@@ -73,6 +73,7 @@ fn ingest(
         .collect();
     let urls = Urls { rules: &rules, keep_query_values: false };
     let mut read: Vec<Ingested> = ingest::read(&pipeline, &logs, &urls, None).expect("the files are there");
+    ingest::overlap::settle(&pipeline, &mut read, &urls, None).expect("the files can be read again");
     ingest::store(&mut read, None).expect("nothing is written");
     read
 }
@@ -218,6 +219,48 @@ proptest! {
                 all.iter().filter(|(_, _, d)| matches!(d, Decision::Write { .. })).count()
             };
             prop_assert_eq!(written(&one), written(&other));
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 32, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_logs_of_a_rotation_set_repeat_of_each_other_is_counted_once(
+        pieces in prop::collection::vec(
+            (0..500usize, prop_oneof![Just(0), 3..40usize, 200..400usize], any::<bool>()), 2..5),
+        rotate in 0usize..4,
+        threads in 1usize..3,
+    ) {
+        let matcher = Matcher::new(Arc::new(Catalogue::built_in()));
+        let dir = tempfile::tempdir().expect("a temporary folder");
+        let all = many_lines(2000);
+        let all: Vec<&[u8]> = all.split_inclusive(|b| *b == b'\n').collect();
+        let (mut logged, mut before, mut paths) = (0, 0, Vec::new());
+        for (age, (lines, repeated, packed)) in pieces.iter().enumerate() {
+            // At most all but the first line of the log before: a log that begins with all of another one has grown.
+            let repeated = Some((*repeated).min(usize::saturating_sub(before, 1))).filter(|n| *n >= 3).unwrap_or(0);
+            let text = all[logged - repeated..logged + lines].concat();
+            (logged, before) = (logged + lines, repeated + lines);
+            let written = write(dir.path(), age, &text, *packed);
+            let name = match pieces.len() - 1 - age {
+                0 => "access.log".to_owned(),
+                n => format!("access.log.{n}"),
+            };
+            paths.push(dir.path().join(name));
+            std::fs::rename(written, &paths[age]).expect("it was written");
+        }
+        let turn = rotate % paths.len();
+        paths.rotate_left(turn);
+        let read = ingest(&matcher, &paths, threads, false, &|| {});
+        let counted: Vec<&Ingested> = read.iter().filter(|l| l.duplicate_of().is_none()).collect();
+        let sum = |of: fn(&Ingested) -> u64| counted.iter().map(|l| of(l)).sum::<u64>();
+        prop_assert_eq!(sum(|l| l.tables.counts.lines), logged as u64);
+        prop_assert_eq!(sum(|l| l.tables.days.iter().flat_map(|d| &d.minutes).map(|m| m.requests).sum()), logged as u64);
+        for log in &read {
+            prop_assert!(log.tables.counts.balances());
+            prop_assert_eq!(log.overlap.as_ref().map_or(0, |o| o.bytes), log.tables.counts.overlap_bytes);
         }
     }
 }

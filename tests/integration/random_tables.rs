@@ -12,6 +12,7 @@ use crawl_baseline::history::settings::Settings;
 use crawl_baseline::history::source_row::{Identity, SourceEntry};
 use crawl_baseline::history::write::write_source;
 use crawl_baseline::source::identity::Digester;
+use crawl_baseline::tally::edges::Edges;
 use crawl_baseline::tally::table::{
     Coverage, DayTables, LineCounts, MinuteRow, STATUS_CODES, Series, SourceTables, Verification,
 };
@@ -277,6 +278,7 @@ fn source(hosts: &[Host], name: &str, from: i64, to: i64, rejects: u64) -> (Sour
         live: false,
         damaged: false,
         overlap_source: None,
+        edges: Edges::default(),
         overflow: Vec::new(),
     };
     (entry, tables)
