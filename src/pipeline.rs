@@ -171,6 +171,8 @@ struct SourceState {
     trailing_garbage: Option<u64>,
     live: bool,
     deferred_bytes: u64,
+    /// NUL bytes that no block holds.
+    hole_bytes: u64,
     /// The file, where blocks of it were mapped, with what is needed to count it again.
     mapped: Option<(Arc<Plain>, Arc<[u64]>)>,
     /// A window lost its file: what was counted is worth nothing.
@@ -476,6 +478,7 @@ impl Run<'_> {
         for other in accumulators {
             whole.merge(other);
         }
+        whole.lines.skip_nul(state.hole_bytes);
         let damage = state.damage;
         let digests = match state.digests {
             Some(digests) => digests,

@@ -8,3 +8,4 @@ pub mod identity;
 pub mod mapped;
 pub mod plain;
 pub mod stream;
+pub mod streams;
