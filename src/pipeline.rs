@@ -187,6 +187,8 @@ struct SourceState {
     ends: (Vec<u8>, Vec<u8>),
     /// A plain file, to look at its ends.
     plain: Option<Arc<Plain>>,
+    /// NUL bytes that no block holds.
+    hole_bytes: u64,
     /// The file, where blocks of it were mapped, with what is needed to count it again.
     mapped: Option<(Arc<Plain>, Arc<[u64]>)>,
     /// A window lost its file: what was counted is worth nothing.
@@ -516,6 +518,7 @@ impl Run<'_> {
         for other in accumulators {
             whole.merge(other);
         }
+        whole.lines.skip_nul(state.hole_bytes);
         let damage = state.damage;
         let digests = match state.digests {
             Some(digests) => digests,

@@ -53,6 +53,13 @@ fn has_port(text: &[u8]) -> bool {
     memchr::memrchr(b':', text).is_some_and(|colon| super::client::port(&text[colon + 1..]).is_some())
 }
 
+/// An address before its port, which these formats always write: `2001:db8::1:2817` is one and a port.
+fn client(line: &[u8], (start, end): (usize, usize)) -> Span {
+    let before = memchr::memrchr(b':', &line[start..end]).map_or(end, |colon| start + colon);
+    let is_address = before < end && super::client::address(&line[start..before]).is_some();
+    Span::line(start, if is_address { before } else { end })
+}
+
 /// Start and end of every field of a line: words, texts in quotes, stamps in brackets.
 fn split<const N: usize>(line: &[u8]) -> ([(usize, usize); N], usize, usize) {
     let mut fields = [(0, 0); N];
@@ -65,6 +72,11 @@ fn split<const N: usize>(line: &[u8]) -> ([(usize, usize); N], usize, usize) {
                 None => break,
             },
             b'[' => match memchr::memchr(b']', &line[at..]) {
+                // `[2001:db8::1]:2817` is a word.
+                Some(end) if line.get(at + end + 1) == Some(&b':') => {
+                    let end = word_end(line, at);
+                    (at, end, end)
+                }
                 Some(end) => (at + 1, at + end, at + end + 1),
                 None => break,
             },
@@ -103,7 +115,7 @@ pub(super) fn aws<'a>(
     let text = |at: usize| &line[fields[at + shift].0..fields[at + shift].1];
     let mut draft = Draft::new();
     draft.set(Slot::Time, 0, span(0));
-    draft.set(Slot::Client, 0, span(2));
+    draft.set(Slot::Client, 0, client(line, fields[2 + shift]));
     draft.set(Slot::Status, 0, span(7));
     draft.set(Slot::Bytes, 0, span(10));
     // `- - - ` and `- http://www.example.com:80- -`: a connection without a request.
@@ -114,7 +126,9 @@ pub(super) fn aws<'a>(
         draft.set(Slot::UserAgent, 0, span(12));
     }
     // The balancer makes the URL of the Host header; a classic one has nothing else that names the site.
-    if let Some((from, to)) = host_of_url(text(11)) {
+    if let Some((from, mut to)) = host_of_url(text(11)) {
+        // The path that is not there is glued to the port.
+        to -= usize::from(none && text(11)[from..to].ends_with(b"-"));
         draft.set(Slot::Host, 0, Span::line(request.start + from, request.start + to));
     }
     if format == Format::Alb && count > 18 {
@@ -192,7 +206,7 @@ pub(super) fn haproxy<'a>(
     // HAProxy cuts a long request and then writes no closing quote; in a request it writes quotes as #22.
     let close = memchr::memrchr(b'"', &line[open..]).map_or(line.len(), |at| open + at);
     let mut draft = Draft::new();
-    draft.set(Slot::Client, 0, span(0));
+    draft.set(Slot::Client, 0, client(line, fields[0]));
     draft.set(Slot::Time, 0, span(1));
     draft.set(Slot::Status, 0, span(5));
     let (start, stop) = fields[6];

@@ -70,7 +70,12 @@ fn read<'a>(
     stamp: &mut impl FnMut(&'a [u8]) -> Option<Stamp>,
 ) -> Result<Record<'a>, RejectReason> {
     let stamp = stamp(&line[place.open + 1..place.close]).ok_or(RejectReason::BadTime)?;
-    let prefix = prefix::parse(&line[..place.open], format).ok_or(RejectReason::ShortPrefix)?;
+    let words = trim(&line[..place.open]);
+    let prefix = prefix::parse(words, format).ok_or(if words.is_empty() {
+        RejectReason::ShortPrefix
+    } else {
+        RejectReason::NotThisFormat
+    })?;
     let found = fields(line, place.quote + 1);
     if is_torn(line, place.quote + 1, found.as_ref().ok()) {
         return Err(RejectReason::TornLine);

@@ -140,6 +140,13 @@ impl Draft {
         }
     }
 
+    /// Changes what the latency is counted in.
+    pub(super) fn count_latency_in(&mut self, unit: Unit) {
+        if let Some((_, slot @ Slot::Latency(_), _)) = &mut self.values[Slot::Latency(unit).index()] {
+            *slot = Slot::Latency(unit);
+        }
+    }
+
     pub(super) fn span(&self, slot: Slot) -> Option<Span> {
         self.values[slot.index()].map(|(_, _, span)| span)
     }

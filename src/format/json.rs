@@ -7,7 +7,7 @@
 //!
 //! Example of its input: `{"time_iso8601":"2026-03-10T06:25:14+00:00","request":"GET / HTTP/1.1","status":200}`
 
-use super::draft::{Draft, Slot, Span};
+use super::draft::{Draft, Slot, Span, Unit};
 use super::names;
 use super::record::{Format, Record, RejectReason};
 use super::timestamp::Stamp;
@@ -30,7 +30,9 @@ pub(super) fn parse<'a>(
 ) -> Result<Record<'a>, RejectReason> {
     scratch.clear();
     let mut draft = Draft::new();
+    let mut is_envoy = false;
     walk(line, &mut |path, value| {
+        is_envoy |= path == b"response_flags";
         let Some((slot, rank)) = names::of_path(path) else { return };
         let text = &line[value.start..value.end];
         if value.kind == Kind::Text && memchr::memchr(b'\\', text).is_some() {
@@ -42,6 +44,10 @@ pub(super) fn parse<'a>(
         }
     })
     .ok_or(RejectReason::BadJson)?;
+    if is_envoy {
+        // Its `duration` has no unit and is not that of the others.
+        draft.count_latency_in(Unit::Millis);
+    }
     draft.finish(Format::Json, line, scratch, stamp)
 }
 

@@ -55,6 +55,13 @@ enum Part {
     Field(Option<(Slot, u8)>),
 }
 
+impl Part {
+    /// Begins with a slash: the field before it needs no text between.
+    fn is_path(&self) -> bool {
+        matches!(self, Self::Field(Some((Slot::Target | Slot::Path, _))))
+    }
+}
+
 /// A compiled format string.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layout {
@@ -104,7 +111,9 @@ impl Layout {
         if !has(&[Slot::Request, Slot::Target, Slot::Path]) {
             return Err("expected a field with the request or its path, found none".to_owned());
         }
-        if parts.windows(2).any(|pair| matches!(pair, [Part::Field(_), Part::Field(_)])) {
+        let alone =
+            |pair: &[Part]| matches!(pair, [Part::Field(_), next @ Part::Field(_)] if !next.is_path());
+        if parts.windows(2).any(alone) {
             return Err("two fields follow each other with nothing between".to_owned());
         }
         let head = head(&parts);

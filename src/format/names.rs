@@ -118,9 +118,13 @@ fn of_key(key: &[u8]) -> Option<(Slot, u8)> {
         | b"request.headers.user_agent"
         | b"user_agent.original"
         | b"httprequest.useragent" => (UserAgent, 0),
-        b"request_time" | b"duration" | b"response_time" | b"latency" | b"rt" | b"request_duration" => {
-            (Latency(Seconds), 0)
-        }
+        b"request_time"
+        | b"duration"
+        | b"response_time"
+        | b"latency"
+        | b"rt"
+        | b"request_duration"
+        | b"httprequest.latency" => (Latency(Seconds), 0),
         b"duration_ms" | b"request_time_ms" | b"latency_ms" | b"response_time_ms" | b"elapsed_ms"
         | b"time_taken_ms" | b"time_taken" => (Latency(Millis), 1),
         b"duration_us" | b"request_time_us" | b"latency_us" | b"response_time_us" => (Latency(Micros), 1),

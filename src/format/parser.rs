@@ -337,7 +337,7 @@ impl Parser {
         }
         let (text, carrier) = match carrier {
             Some(_) => (text, carrier),
-            None => match wrapper::unwrap(text) {
+            None => match wrapper::unwrap(text, *engine == Engine::Plan) {
                 Some((carrier, inner)) => (inner, Some(carrier)),
                 None if json::leads(text) && json::docker(text, &mut scratch.line) => {
                     (&scratch.line[..], Some(Wrapper::Docker))

@@ -20,8 +20,8 @@ pub(super) struct Prefix<'a> {
     pub(super) flags: Flags,
 }
 
-/// Reads the text before the stamp; `None` when there is no word. With a named format the virtual host is there or not
-/// as the format says; without, the words decide.
+/// Reads the text before the stamp; `None` when there is no word, or no virtual host where a named format wants one. With
+/// a named format the virtual host is there or not as the format says; without, the words decide.
 pub(super) fn parse(text: &[u8], format: Option<Format>) -> Option<Prefix<'_>> {
     let mut rest = trim(text);
     if rest.is_empty() {
@@ -47,6 +47,10 @@ pub(super) fn parse(text: &[u8], format: Option<Format>) -> Option<Prefix<'_>> {
     let (ident, user) = first_word(rest);
     let mut flags = Flags::empty();
     if user.is_empty() {
+        // `192.0.2.10 - -` is a client, whatever the format that somebody named.
+        if client == b"-" && vhost_port.is_none() && host.is_some_and(|host| address(host).is_some()) {
+            return None;
+        }
         flags.insert(Flags::MISSING_USER);
     }
     if is_host_name(ident) {
@@ -214,6 +218,15 @@ mod tests {
             assert_eq!(words(text), want, "{text}");
         }
         assert_eq!(parse(b"  ", None), None);
+    }
+
+    #[test]
+    fn a_client_is_not_taken_for_the_virtual_host_of_a_named_format() {
+        let read = |text: &str| parse(text.as_bytes(), Some(Format::VhostCombined)).is_some();
+        assert!(!read("192.0.2.1 - -") && !read("2001:db8::9 - jdoe"));
+        assert!(
+            read("198.51.100.1 192.0.2.1 - -") && read("198.51.100.1:443 - -") && read("www.example.com - -")
+        );
     }
 
     #[test]

@@ -1,23 +1,56 @@
-//! What a log carrier puts in front of a line: syslog of both kinds, and what a container runtime writes.
+//! What a log carrier puts in front of a line: syslog of both kinds, and what a container runtime and the commands that
+//! print its logs write.
 //!
 //! Nothing is taken from it: the entry has a stamp of its own. Docker's JSON around a line is [`super::json`]'s.
 //!
 //! Example of its input: `Mar 10 06:25:14 web01 nginx[712]: 192.0.2.10 - - [10/Mar/2026:06:25:14 +0000] "GET ...`
 
-use super::cri;
+use super::client::address;
 use super::quote::{skip_blanks, word_end};
 use super::record::Wrapper;
+use super::{cri, json, timestamp};
 
-/// What is behind the carrier's front, or `None` where there is none.
-pub(super) fn unwrap(line: &[u8]) -> Option<(Wrapper, &[u8])> {
+/// What is behind the carrier's front, or `None` where there is none. `own_format`: the lines have a format of their own,
+/// which may begin as what a command prints does.
+pub(super) fn unwrap(line: &[u8], own_format: bool) -> Option<(Wrapper, &[u8])> {
     if !may_lead(line) {
         return None;
     }
     if let Some(line) = cri::split(line) {
         return Some((Wrapper::Cri, line.content));
     }
-    syslog(line).map(|inner| (Wrapper::Syslog, inner))
+    match syslog(line) {
+        Some(inner) => Some((Wrapper::Syslog, inner)),
+        None if own_format => None,
+        None => printed(line),
+    }
 }
+
+/// How far a bar is looked for that stands behind the name of a service.
+const LONGEST_NAME: usize = 64;
+
+/// `docker logs -t` puts a stamp before the line, `docker compose logs` the service and a bar, `kubectl logs --prefix`
+/// pod and container. Only what has an entry behind it is one of these.
+fn printed(line: &[u8]) -> Option<(Wrapper, &[u8])> {
+    let mut inner = line;
+    let mut carrier = Wrapper::Docker;
+    if line.starts_with(POD) {
+        let end = memchr::memmem::find(line, b"] ")?;
+        (carrier, inner) = (Wrapper::Cri, &line[end + 2..]);
+    } else if let (name, rest) = next_word(line)
+        && name.len() < LONGEST_NAME
+        && address(name).is_none()
+        && let Some(rest) = rest.trim_ascii_start().strip_prefix(b"|")
+    {
+        inner = rest;
+    }
+    let inner = inner.trim_ascii_start();
+    let inner = cri::behind_stamp(inner).map_or(inner, <[u8]>::trim_ascii_start);
+    let is_entry = inner.len() < line.len() && (json::leads(inner) || timestamp::locate(inner).is_ok());
+    is_entry.then_some((carrier, inner))
+}
+
+const POD: &[u8] = b"[pod/";
 
 /// A first look at few bytes: no line for which this is false has a front.
 #[inline]
@@ -25,8 +58,8 @@ pub(super) fn may_lead(line: &[u8]) -> bool {
     match line {
         [b'<', b'0'..=b'9', ..] => true,
         [a, b, c, b' ', ..] => month(&[*a, *b, *c]),
-        [_, _, _, _, b'-', _, _, b'-', _, _, b'T', ..] => line[0].is_ascii_digit(),
-        _ => false,
+        [_, _, _, _, b'-', _, _, b'-', _, _, b'T', ..] if line[0].is_ascii_digit() => true,
+        _ => line.starts_with(POD) || memchr::memchr(b'|', &line[..line.len().min(LONGEST_NAME)]).is_some(),
     }
 }
 
@@ -161,10 +194,38 @@ mod tests {
             r#"<134>1 2026-03-10T06:25:14Z web01 nginx 712 ID47 [a b="x] \"y"][c] @"#,
             "<134>1 2026-03-10T06:25:14Z web01 nginx 712 - - \u{feff}@",
         ] {
-            assert_eq!(unwrap(text.as_bytes()), Some((Wrapper::Syslog, &b"@"[..])), "{text}");
+            assert_eq!(unwrap(text.as_bytes(), false), Some((Wrapper::Syslog, &b"@"[..])), "{text}");
         }
         let cri = "2026-03-10T06:25:14.123456789Z stdout F @";
-        assert_eq!(unwrap(cri.as_bytes()), Some((Wrapper::Cri, &b"@"[..])));
+        assert_eq!(unwrap(cri.as_bytes(), true), Some((Wrapper::Cri, &b"@"[..])));
+    }
+
+    #[test]
+    fn what_the_commands_of_container_runtimes_print_is_taken_off() {
+        let entry = r#"192.0.2.10 - - [10/Mar/2026:06:25:14 +0000] "GET / HTTP/1.1" 200 5"#;
+        for (front, carrier) in [
+            ("2026-03-10T06:25:14.123456789Z ", Wrapper::Docker),
+            ("web-1  | ", Wrapper::Docker),
+            ("shop_web_1 |", Wrapper::Docker),
+            ("web-1  | 2026-03-10T06:25:14.123456789Z ", Wrapper::Docker),
+            ("[pod/web-7d4b9c-x2x/nginx] ", Wrapper::Cri),
+            ("[pod/web-7d4b9c-x2x/nginx] 2026-03-10T06:25:14.123456789Z ", Wrapper::Cri),
+        ] {
+            for entry in [entry, r#"{"status":200}"#] {
+                let line = format!("{front}{entry}");
+                assert_eq!(unwrap(line.as_bytes(), false), Some((carrier, entry.as_bytes())), "{line}");
+                assert_eq!(unwrap(line.as_bytes(), true), None, "{line}");
+            }
+        }
+        for text in [
+            "web-1  | listening on 80",
+            "[pod/web/nginx] 2026/03/10 06:25:14 [notice] 1#1: start worker processes",
+            r#"192.0.2.10 | www.example.com [10/Mar/2026:06:25:14 +0000] "GET / HTTP/1.1" 200 5"#,
+            r#"192.0.2.10 - a | b [10/Mar/2026:06:25:14 +0000] "GET / HTTP/1.1" 200 5"#,
+            r#"192.0.2.10|[10/Mar/2026:06:25:14 +0000]|"GET / HTTP/1.1"|200"#,
+        ] {
+            assert_eq!(unwrap(text.as_bytes(), false), None, "{text}");
+        }
     }
 
     #[test]
@@ -178,7 +239,7 @@ mod tests {
             "<script> - - [10/Mar/2026",
             "",
         ] {
-            assert_eq!(unwrap(text.as_bytes()), None, "{text}");
+            assert_eq!(unwrap(text.as_bytes(), false), None, "{text}");
         }
     }
 }

@@ -56,7 +56,7 @@ fn beginning(log: &LogFile, length: u64) -> Option<Digests> {
     let mut buffer = Vec::new();
     while left > 0 {
         let shape = stream.next_block(&mut buffer)?;
-        let taken = usize::try_from(left).unwrap_or(usize::MAX).min(shape.lines_end);
+        let taken = usize::try_from(left).unwrap_or(usize::MAX).min(shape.counted_end);
         digester.update(&buffer[..taken]);
         left -= taken as u64;
     }

@@ -64,10 +64,13 @@ impl Run<'_> {
         let at_end = number + 1 == file.blocks() || block.at_end;
         let grew = at_end && file.file().metadata().is_ok_and(|m| m.len() != file.length());
         let live = at_end && (self.pipeline.live || grew);
-        let mut deferred = 0;
+        let (mut deferred, mut hole) = (0, block.hole);
         if block.at_end && (live || file.was_cut()) {
             let whole = whole_lines(bytes, start, end);
-            deferred = end - whole;
+            deferred = (end - whole) as u64;
+            if deferred > 0 {
+                deferred += std::mem::take(&mut hole);
+            }
             end = whole;
             own.1 = own.1.min(whole.max(own.0));
         }
@@ -76,7 +79,8 @@ impl Run<'_> {
         {
             let mut state = lock(&self.sources[source].state);
             state.block_digests.push(digests);
-            state.deferred_bytes += deferred as u64;
+            state.deferred_bytes += deferred;
+            state.hole_bytes += hole;
             state.live |= live;
         }
         if start < end {

@@ -52,21 +52,23 @@ impl Run<'_> {
         let mut number = 0;
         let mut offset = 0;
         let mut ends = (Vec::new(), Vec::new());
-        let mut deferred = 0;
+        let (mut deferred, mut hole) = (0, 0);
         let mut directive: Option<Arc<[u8]>> = None;
         loop {
             self.stopped()?;
             let mut buffer = lock(&self.shared).free.pop().unwrap_or_default();
             let Some(shape) = stream.next_block(&mut buffer) else { break };
-            let BlockShape { lines_start, mut lines_end, last } = shape;
+            let BlockShape { lines_start, mut lines_end, mut counted_end, last } = shape;
             self.pipeline.progress.bytes.fetch_add(stream.take_bytes_read(), Ordering::Relaxed);
             if last {
                 if self.pipeline.live && stream.damage().is_none() {
                     lines_end = whole_lines(&buffer, lines_start, lines_end);
+                    counted_end = lines_end;
                 }
                 deferred = buffer.len() - lines_end;
             }
-            let counted = &buffer[..lines_end];
+            hole += (counted_end - lines_end) as u64;
+            let counted = &buffer[..counted_end];
             if !counted.is_empty() {
                 digester
                     .get_or_insert_with(|| Digester::new(self.checkpoints(source, beginning(counted))))
@@ -74,7 +76,7 @@ impl Run<'_> {
                 keep_ends(&mut ends, counted);
             }
             let lines_offset = offset + lines_start as u64;
-            offset += lines_end as u64;
+            offset += counted_end as u64;
             let named = last_directive(&buffer[lines_start..lines_end]).map(Arc::from);
             let block = ReadyBlock {
                 source,
@@ -98,6 +100,7 @@ impl Run<'_> {
         let mut state = lock(&self.sources[source].state);
         state.trailing_garbage = stream.trailing_garbage();
         state.deferred_bytes = deferred as u64;
+        state.hole_bytes = hole;
         state.live = self.pipeline.live;
         if let Some(damage) = stream.damage() {
             state.damage = Some(damage.clone());

@@ -14,10 +14,13 @@ use std::path::{Path, PathBuf};
 
 use crate::error::Error;
 use crate::source::compression::Compression;
-use crate::source::stream::Stream;
+use crate::source::stream::{BLOCK_BYTES, Stream};
 
 /// Decompressed bytes that decide whether a file in a folder is a log.
 const SNIFF_BYTES: usize = 64 * 1024;
+
+/// Longest run of NUL bytes that is looked behind.
+const LONGEST_HOLE: u64 = 1 << 30;
 
 /// One log to read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -195,11 +198,12 @@ fn looks_like_a_log(
 ) -> std::io::Result<Option<String>> {
     let file = File::open(path)?;
     let mut head = vec![0; SNIFF_BYTES];
-    let n = read_up_to(&file, &mut head)?;
+    let n = read_up_to(&file, &mut head, 0)?;
     head.truncate(n);
     let (text, whole) = match Compression::of(&head) {
         Compression::None => {
-            let whole = size <= n as u64;
+            let at = behind_hole(&file, &mut head)?;
+            let whole = size <= at + head.len() as u64;
             (head, whole)
         }
         Compression::Unsupported(name) => {
@@ -208,7 +212,14 @@ fn looks_like_a_log(
         packed => {
             let mut stream = Stream::open(Box::new(file), packed, SNIFF_BYTES)?;
             let mut buffer = Vec::new();
-            let whole = stream.next_block(&mut buffer).is_none_or(|shape| shape.last);
+            let mut shape = stream.next_block(&mut buffer);
+            for _ in 0..LONGEST_HOLE / BLOCK_BYTES as u64 {
+                if !shape.is_some_and(|shape| shape.lines_end == 0 && !shape.last) {
+                    break;
+                }
+                shape = stream.next_block(&mut buffer);
+            }
+            let whole = shape.is_none_or(|shape| shape.last);
             let whole = whole && buffer.len() <= SNIFF_BYTES;
             buffer.truncate(SNIFF_BYTES);
             if let (true, Some(damage)) = (buffer.is_empty(), stream.damage()) {
@@ -242,10 +253,22 @@ fn looks_like_a_log(
     })
 }
 
-fn read_up_to(file: &File, buffer: &mut [u8]) -> std::io::Result<usize> {
+/// Where the text in `head` begins, which is read again behind the hole when the file begins with one: what wrote the log
+/// went on at its old place after somebody emptied the file.
+fn behind_hole(file: &File, head: &mut Vec<u8>) -> std::io::Result<u64> {
+    let mut at = 0;
+    while !head.is_empty() && at < LONGEST_HOLE && head.iter().all(|byte| *byte == 0) {
+        at += head.len() as u64;
+        let n = read_up_to(file, head, at)?;
+        head.truncate(n);
+    }
+    Ok(at)
+}
+
+fn read_up_to(file: &File, buffer: &mut [u8], at: u64) -> std::io::Result<usize> {
     let mut filled = 0;
     while filled < buffer.len() {
-        match file.read_at(&mut buffer[filled..], filled as u64) {
+        match file.read_at(&mut buffer[filled..], at + filled as u64) {
             Ok(0) => break,
             Ok(n) => filled += n,
             Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
@@ -322,15 +345,17 @@ mod tests {
             ("error.log", "bad\nbad\nok\n"),
             ("readme", "bad\n"),
             ("empty", ""),
+            ("hole", format!("{}ok 1\nok 2\n", "\0".repeat(3 * SNIFF_BYTES + 7)).as_str()),
+            ("zeros", "\0".repeat(SNIFF_BYTES).as_str()),
             (".hidden", "ok\n"),
         ] {
             fs::write(dir.path().join(name), text).unwrap();
         }
         std::os::unix::fs::symlink(dir.path().join("access.log"), dir.path().join("a-link")).unwrap();
         let found = discover_in(dir.path());
-        assert_eq!(names(&found.logs), ["access.log", "access.log.1"]);
+        assert_eq!(names(&found.logs), ["access.log", "access.log.1", "hole"]);
         let reasons: Vec<&str> = found.skipped.iter().map(|s| s.reason.split(' ').next().unwrap()).collect();
-        assert_eq!(reasons, ["the", "empty", "only", "no"]);
+        assert_eq!(reasons, ["the", "empty", "only", "no", "empty"]);
         assert!(found.gaps.is_empty());
     }
 

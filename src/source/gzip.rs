@@ -8,7 +8,6 @@ use std::io::{self, BufRead, BufReader, Read};
 
 use flate2::{Decompress, FlushDecompress, Status};
 
-const READ_BUFFER: usize = 256 * 1024;
 /// The largest window of deflate.
 const WINDOW_BITS: u8 = 15;
 /// The shortest member: header, an empty block, trailer.
@@ -28,10 +27,10 @@ pub struct GzipMembers<R: Read> {
 }
 
 impl<R: Read> GzipMembers<R> {
-    /// Starts at the first member.
-    pub fn new(inner: R) -> Self {
+    /// Starts at the first member. Asks `inner` for `read_buffer` bytes at a time.
+    pub fn new(inner: R, read_buffer: usize) -> Self {
         Self {
-            input: BufReader::with_capacity(READ_BUFFER, inner),
+            input: BufReader::with_capacity(read_buffer, inner),
             inflate: Decompress::new_gzip(WINDOW_BITS),
             first_member: true,
             finished: false,
@@ -147,7 +146,7 @@ mod tests {
     }
 
     fn read_all(bytes: &[u8]) -> (Vec<u8>, io::Result<usize>, Option<u64>) {
-        let mut reader = GzipMembers::new(bytes);
+        let mut reader = GzipMembers::new(bytes, 4096);
         let mut out = Vec::new();
         let result = reader.read_to_end(&mut out);
         (out, result, reader.trailing_garbage())
@@ -193,7 +192,7 @@ mod tests {
         bytes[middle..middle + 200].fill(0xFF);
         let mut lengths = Vec::new();
         for size in [1, 100, 1 << 20] {
-            let mut reader = GzipMembers::new(bytes.as_slice());
+            let mut reader = GzipMembers::new(bytes.as_slice(), 4096);
             let (mut out, mut buffer) = (Vec::new(), vec![0; size]);
             let error = loop {
                 match reader.read(&mut buffer) {

@@ -9,3 +9,4 @@ pub mod mapped;
 pub mod plain;
 pub mod rotation;
 pub mod stream;
+pub mod streams;

@@ -40,6 +40,8 @@ pub struct PlainBlock {
     pub lines: (usize, usize),
     /// Whether its lines end where the file does.
     pub at_end: bool,
+    /// NUL bytes of a hole behind the block, before the end of its last line, that are not in the buffer.
+    pub hole: u64,
 }
 
 impl PlainFile {
@@ -106,7 +108,7 @@ impl PlainFile {
             _ => memchr::memchr(b'\n', &text[..own.1]).map(|i| i + 1).filter(|first| *first < own.1),
         };
         let Some(first) = first else {
-            return Some((window, PlainBlock { own, lines: (0, 0), at_end: false }));
+            return Some((window, PlainBlock { own, lines: (0, 0), at_end: false, hole: 0 }));
         };
         let stop = match memchr::memchr(b'\n', &text[own.1 - 1..]) {
             Some(i) => own.1 + i,
@@ -120,7 +122,7 @@ impl PlainFile {
         }
         let at_end = from + stop as u64 == self.length;
         let lines = if first < stop { (first, stop) } else { (0, 0) };
-        Some((window, PlainBlock { own, lines, at_end: at_end && first < stop }))
+        Some((window, PlainBlock { own, lines, at_end: at_end && first < stop, hole: 0 }))
     }
 
     /// The length that was fixed at the start, in bytes.
@@ -143,7 +145,8 @@ impl PlainFile {
 
     /// Reads block `index` into `buffer` (its old content is dropped).
     ///
-    /// A line longer than `max_line_bytes` is given cut behind that many bytes; nothing else of it is in any block.
+    /// A line longer than `max_line_bytes` is given cut behind that many bytes; nothing else of it is in any block. NUL
+    /// bytes before a line do not count, and those behind the block are left out.
     ///
     /// # Errors
     /// A read error, or `UnexpectedEof` when the file became shorter meanwhile.
@@ -162,7 +165,7 @@ impl PlainFile {
 
         self.fill(buffer, 0, from, own_end + LOOK_AHEAD)?;
         let own = (own_start, own_end);
-        let none = PlainBlock { own, lines: (0, 0), at_end: false };
+        let none = PlainBlock { own, lines: (0, 0), at_end: false, hole: 0 };
         // The first line that begins here: behind the first newline at or after the byte before the block.
         let first = if start == 0 {
             0
@@ -175,6 +178,7 @@ impl PlainFile {
         // The last line that begins here ends at the first newline at or after the block's last byte.
         let mut searched = own_end - 1;
         let line_start = memchr::memrchr(b'\n', &buffer[first..own_end]).map_or(first, |i| first + i + 1);
+        let mut hole = 0;
         let stop = loop {
             if line_start == own_end {
                 break own_end;
@@ -183,23 +187,35 @@ impl PlainFile {
                 break searched + i + 1;
             }
             searched = buffer.len();
-            if from + searched as u64 == self.length || searched - line_start > max_line_bytes {
+            if from + hole + searched as u64 == self.length {
+                break searched;
+            }
+            let nul = buffer[line_start..].iter().take_while(|byte| **byte == 0).count();
+            if line_start + nul == searched {
+                // A hole is as long as the log once was: it is not kept.
+                hole += (searched - own_end) as u64;
+                searched = own_end;
+                self.fill(buffer, searched, from + hole + searched as u64, own_len.max(LOOK_AHEAD))?;
+                continue;
+            }
+            if searched - line_start - nul > max_line_bytes {
                 break searched;
             }
             let more = (searched - own_end).max(LOOK_AHEAD) * 4;
-            self.fill(buffer, searched, from + searched as u64, more)?;
+            self.fill(buffer, searched, from + hole + searched as u64, more)?;
         };
         // An entry that a container runtime cut into parts belongs to the block in which it begins.
         let first = self.behind_entry(buffer, from, first, max_line_bytes)?;
-        let stop = self.behind_entry(buffer, from, stop, max_line_bytes)?;
+        let stop = self.behind_entry(buffer, from + hole, stop, max_line_bytes)?;
         if first >= stop {
             return Ok(none);
         }
         if stop > buffer.len() {
             let (have, more) = (buffer.len(), stop - buffer.len());
-            self.fill(buffer, have, from + have as u64, more)?;
+            self.fill(buffer, have, from + hole + have as u64, more)?;
         }
-        Ok(PlainBlock { own, lines: (first, stop), at_end: from + stop as u64 == self.length })
+        let at_end = from + hole + stop as u64 == self.length;
+        Ok(PlainBlock { own, lines: (first, stop), at_end, hole })
     }
 
     /// Where in the buffer, or behind it, the entry ends that is open at `at`, the start of a line. The buffer begins at
@@ -263,6 +279,17 @@ mod tests {
     use std::io::Write;
 
     use super::*;
+
+    #[test]
+    fn a_hole_of_nul_bytes_is_no_line_and_the_next_one_is_whole() {
+        let hole = vec![0; 5 * crate::source::identity::BLOCK_BYTES / 2];
+        let text = [b"one\n", &hole[..], b"two\nthree\n", &hole].concat();
+        let lines = lines_of(&text, 1000);
+        let plain: Vec<&[u8]> =
+            lines.iter().map(|line| &line[line.iter().take_while(|b| **b == 0).count()..]).collect();
+        assert_eq!(plain, [&b"one\n"[..], b"two\n", b"three\n", b""]);
+        assert!(lines[1].len() > 4 && !lines[3].is_empty());
+    }
 
     fn lines_of(text: &[u8], max: usize) -> Vec<Vec<u8>> {
         let mut file = tempfile::tempfile().unwrap();

@@ -10,15 +10,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::format::cri;
 use crate::source::compression::Compression;
 use crate::source::gzip::GzipMembers;
+use crate::source::streams::Streams;
 
 /// Bytes asked for at a time; a block is at most this plus one line.
 pub const BLOCK_BYTES: usize = 512 * 1024;
 
 /// Packed bytes asked for at a time.
 const READ_BUFFER: usize = 256 * 1024;
-
-/// A file may ask for a dictionary of 4 GiB; the largest that `xz -9` makes needs 65 MiB.
-const MOST_XZ_MEMORY_KB: u32 = 512 * 1024;
 
 /// Why a stream could not be read to its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,9 +30,7 @@ pub struct Damage {
 enum Reader {
     Plain(Packed),
     Gzip(Box<GzipMembers<Packed>>),
-    Zstd(Box<zstd::Decoder<'static, io::BufReader<Packed>>>),
-    Bzip2(Box<bzip2::bufread::MultiBzDecoder<io::BufReader<Packed>>>),
-    Xz(Box<lzma_rust2::XzReader<io::BufReader<Packed>>>),
+    Streams(Streams<Packed>),
 }
 
 /// The bytes as they are on disk, counted for the progress line.
@@ -59,6 +55,7 @@ pub struct Stream {
     max_line_bytes: usize,
     /// The line in `carry` was given up as too long: skip to its end.
     skipping: bool,
+    block_bytes: usize,
     offset: u64,
     ended: bool,
     damage: Option<Damage>,
@@ -69,9 +66,12 @@ pub struct Stream {
 pub struct BlockShape {
     /// They begin here: behind the end of a line that was too long.
     pub lines_start: usize,
-    /// They end here. The bytes up to here are those of the stream that count, each in one block; what stands behind is
-    /// carried over into the next block, or left out behind damage.
+    /// They end here.
     pub lines_end: usize,
+    /// The bytes up to here are those of the stream that count, each in one block; what stands behind is carried over
+    /// into the next block, or left out behind damage. Between `lines_end` and this are only NUL bytes: those of a hole
+    /// that is longer than a line may be, but for the last one, which stands before its line.
+    pub counted_end: usize,
     /// Whether nothing follows.
     pub last: bool,
 }
@@ -86,19 +86,28 @@ impl Stream {
         compression: Compression,
         max_line_bytes: usize,
     ) -> io::Result<Self> {
+        Self::open_in_blocks(packed, compression, max_line_bytes, BLOCK_BYTES)
+    }
+
+    /// The same with `block_bytes` (at least 1) in the place of [`BLOCK_BYTES`]: where blocks are cut changes nothing
+    /// that is counted, and a test has more of them.
+    ///
+    /// # Errors
+    /// As [`Stream::open`].
+    pub fn open_in_blocks(
+        packed: Box<dyn Read + Send>,
+        compression: Compression,
+        max_line_bytes: usize,
+        block_bytes: usize,
+    ) -> io::Result<Self> {
+        let read_buffer = READ_BUFFER.min(block_bytes);
         let count = Arc::new(AtomicU64::new(0));
         let packed = Packed { inner: packed, count: Arc::clone(&count) };
         let reader = match compression {
             Compression::None => Reader::Plain(packed),
-            Compression::Gzip => Reader::Gzip(Box::new(GzipMembers::new(packed))),
-            Compression::Zstd => Reader::Zstd(Box::new(zstd::Decoder::new(packed)?)),
-            Compression::Bzip2 => {
-                let packed = io::BufReader::with_capacity(READ_BUFFER, packed);
-                Reader::Bzip2(Box::new(bzip2::bufread::MultiBzDecoder::new(packed)))
-            }
-            Compression::Xz => {
-                let packed = io::BufReader::with_capacity(READ_BUFFER, packed);
-                Reader::Xz(Box::new(lzma_rust2::XzReader::new_mem_limit(packed, true, MOST_XZ_MEMORY_KB)))
+            Compression::Gzip => Reader::Gzip(Box::new(GzipMembers::new(packed, read_buffer))),
+            Compression::Zstd | Compression::Bzip2 | Compression::Xz => {
+                Reader::Streams(Streams::new(compression, packed, read_buffer)?)
             }
             Compression::Unsupported(name) => {
                 return Err(io::Error::new(io::ErrorKind::Unsupported, format!("{name} is not supported")));
@@ -110,6 +119,7 @@ impl Stream {
             carry: Vec::new(),
             max_line_bytes,
             skipping: false,
+            block_bytes,
             offset: 0,
             ended: false,
             damage: None,
@@ -134,12 +144,13 @@ impl Stream {
         self.damage.as_ref()
     }
 
-    /// Bytes behind the last gzip member, once the end was reached.
+    /// Bytes behind the last member or stream that are none, once the end was reached.
     #[must_use]
     pub fn trailing_garbage(&self) -> Option<u64> {
         match &self.reader {
+            Reader::Plain(_) => None,
             Reader::Gzip(members) => members.trailing_garbage(),
-            _ => None,
+            Reader::Streams(streams) => streams.trailing_garbage(),
         }
     }
 
@@ -149,9 +160,7 @@ impl Stream {
             let result = match &mut self.reader {
                 Reader::Plain(r) => r.read(&mut buf[filled..]),
                 Reader::Gzip(r) => r.read(&mut buf[filled..]),
-                Reader::Zstd(r) => r.read(&mut buf[filled..]),
-                Reader::Bzip2(r) => r.read(&mut buf[filled..]),
-                Reader::Xz(r) => r.read(&mut buf[filled..]),
+                Reader::Streams(r) => r.read(&mut buf[filled..]),
             };
             match result {
                 Ok(0) => self.ended = true,
@@ -174,10 +183,11 @@ impl Stream {
         if self.ended && self.carry.is_empty() {
             return None;
         }
-        buffer.clear();
-        buffer.append(&mut self.carry);
-        let carried = buffer.len();
-        buffer.resize(carried + BLOCK_BYTES, 0);
+        // What the buffer held is written over: zeros for a whole block would be a second pass over it.
+        let carried = self.carry.len();
+        buffer.resize(carried + self.block_bytes, 0);
+        buffer[..carried].copy_from_slice(&self.carry);
+        self.carry.clear();
         let read = self.read_some(&mut buffer[carried..]);
         self.offset += read as u64;
         buffer.truncate(carried + read);
@@ -200,10 +210,17 @@ impl Stream {
         if self.ended && self.damage.is_some() {
             lines_end =
                 memchr::memrchr(b'\n', &buffer[lines_start..]).map_or(lines_start, |i| lines_start + i + 1);
-            return Some(BlockShape { lines_start, lines_end, last: true });
+            return Some(BlockShape { lines_start, lines_end, counted_end: lines_end, last: true });
         }
         if !self.ended {
-            if buffer.len() - lines_end > self.max_line_bytes {
+            let unfinished = &buffer[lines_end..];
+            let nul = unfinished.iter().take_while(|byte| **byte == 0).count();
+            if unfinished.len() > self.max_line_bytes && unfinished.len() - nul <= self.max_line_bytes {
+                let counted_end = lines_end + nul - 1;
+                self.carry.extend_from_slice(&buffer[counted_end..]);
+                return Some(BlockShape { lines_start, lines_end, counted_end, last: false });
+            }
+            if unfinished.len() > self.max_line_bytes {
                 // One line, already too long: give what is there as that line and skip the rest of it.
                 lines_end = buffer.len();
                 self.skipping = true;
@@ -216,7 +233,7 @@ impl Stream {
                 self.carry.extend_from_slice(&buffer[lines_end..]);
             }
         }
-        Some(BlockShape { lines_start, lines_end, last: self.ended })
+        Some(BlockShape { lines_start, lines_end, counted_end: lines_end, last: self.ended })
     }
 }
 
@@ -230,7 +247,8 @@ mod tests {
                 .unwrap();
         let (mut buffer, mut all, mut raw) = (Vec::new(), Vec::new(), Vec::new());
         while let Some(shape) = stream.next_block(&mut buffer) {
-            raw.extend_from_slice(&buffer[..shape.lines_end]);
+            raw.extend_from_slice(&buffer[..shape.counted_end]);
+            assert!(buffer[shape.lines_end..shape.counted_end].iter().all(|byte| *byte == 0));
             let lines = &buffer[shape.lines_start..shape.lines_end];
             all.extend(lines.split_inclusive(|b| *b == b'\n').map(<[u8]>::to_vec));
         }
@@ -290,6 +308,18 @@ mod tests {
             blocks += 1;
         }
         assert!(blocks > 2 && raw == text);
+    }
+
+    #[test]
+    fn a_hole_of_nul_bytes_is_no_line_and_the_next_one_is_whole() {
+        let hole = vec![0; 3 * BLOCK_BYTES];
+        let text = [b"one\n", &hole[..], b"two\nthree\n", &hole].concat();
+        let lines = lines_of(&text, 1000);
+        let plain: Vec<&[u8]> =
+            lines.iter().map(|line| &line[line.iter().take_while(|b| **b == 0).count()..]).collect();
+        assert_eq!(plain, [&b"one\n"[..], b"two\n", b"three\n", b""]);
+        // One NUL says that there was a hole.
+        assert!(lines[1].len() > 4 && !lines[3].is_empty());
     }
 
     #[test]

@@ -128,6 +128,11 @@ impl LineTally {
         }
     }
 
+    /// Counts NUL bytes of a hole that stands in no block.
+    pub fn skip_nul(&mut self, bytes: u64) {
+        self.nul_bytes += bytes;
+    }
+
     /// Ends the current block, of which so many lines were counted, parts too.
     pub fn end_block(&mut self, lines: u64) {
         self.block_lines.push((self.block, self.overlapped_before + lines));

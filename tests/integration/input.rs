@@ -323,3 +323,40 @@ fn what_a_log_looks_like_is_said_and_remembered() {
     let args = ["list.log", "--no-history", "--client", "last-untrusted", "--trusted-proxy", "10.0.0.0/8"];
     assert!(!String::from_utf8_lossy(&analyze(&dir, &args).stdout).contains("proxy_addresses"));
 }
+
+/// `copytruncate` empties a log under a program that goes on at its old place.
+#[test]
+fn a_hole_in_a_log_costs_no_line_and_its_bytes_are_the_same_however_it_is_read() {
+    let lines = |from: usize, to: usize| -> String {
+        (from..to)
+            .map(|i| format!("192.0.2.{i} - - [10/Mar/2026:06:{i:02}:14 +0000] \"GET /p/{i} HTTP/1.1\" 200 5 \"-\" \"GPTBot/1.0\"\n"))
+            .collect()
+    };
+    let hole = "\0".repeat(3_500_000);
+    let dir = Dir::new();
+    dir.write("middle.log", format!("{}{hole}{}", lines(0, 3), lines(3, 9)));
+    dir.write("logs/access.log", format!("{hole}{}", lines(0, 9)));
+    let old = std::time::SystemTime::now() - std::time::Duration::from_secs(600);
+    for name in ["middle.log", "logs/access.log"] {
+        let file = std::fs::File::options().append(true).open(dir.path().join(name)).expect("just written");
+        file.set_modified(old).expect("a file of our own");
+    }
+    let mut runs = vec![];
+    for args in [
+        &["middle.log"][..],
+        &["middle.log", "--no-mmap"],
+        &["middle.log", "--threads", "1"],
+        &["middle.log", "--live"],
+        &["logs"],
+    ] {
+        runs.push((args.join(" "), analyze(&dir, &[args, &["--no-history"]].concat()).exit(0).json()));
+    }
+    let middle = std::fs::read(dir.path().join("middle.log")).expect("just written");
+    let args = ["analyze", "--now", NOW, "--output-json", "-", "--no-history", "-"];
+    runs.push(("-".to_owned(), dir.command(args).stdin(middle).run().exit(0).json()));
+    for (args, json) in runs {
+        assert_eq!(number(&json, "/totals/records"), 9, "{args}");
+        assert_eq!(number(&json, "/totals/lines"), 9, "{args}");
+        assert_eq!(number(&json, "/totals/nul_bytes_skipped"), 3_500_000, "{args}");
+    }
+}

@@ -90,7 +90,10 @@ impl<'a> Remarks<'a> {
                 self.errors.push(error);
             }
             if let Some(bytes) = log.trailing_garbage {
-                let message = format!("{path}: {bytes} bytes behind the last gzip member are no gzip");
+                let packing = log.compression.name();
+                let unit = if packing == "gzip" { "member" } else { "stream" };
+                let message =
+                    format!("{path}: {bytes} bytes behind the last {packing} {unit} are no {packing}");
                 self.warnings.push(Warning::new(
                     "trailing_garbage",
                     message,

@@ -9,6 +9,7 @@
 #[must_use]
 pub fn formats(text: &str) -> Vec<(String, String)> {
     let mut found = Vec::new();
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut words = Words { rest: text, line_start: true };
     while let Some(word) = words.next() {
         if !word.first {
@@ -91,6 +92,13 @@ impl Words<'_> {
         let mut end = self.rest.len();
         while let Some((at, c)) = chars.next() {
             match c {
+                // Apache goes on in the next line, in quotes too.
+                '\\' if self.rest[at + 1..].starts_with('\n') => {
+                    chars.next();
+                }
+                '\\' if self.rest[at + 1..].starts_with("\r\n") => {
+                    chars.nth(1);
+                }
                 '\\' => {
                     // The format's own escapes are undone when it is compiled; here only the quote's end matters.
                     text.push('\\');
@@ -123,6 +131,11 @@ mod tests {
         assert_eq!(
             formats(nginx),
             [("main".to_owned(), "$remote_addr [$time_local] \"$request\" it\\'s; $status".to_owned())]
+        );
+        let cut = "LogFormat \"%h %t \\\n\\\"%r\\\" \\\r\n%>s\" \\\n cut\n";
+        assert_eq!(
+            formats(&format!("\u{feff}{cut}")),
+            [("cut".to_owned(), "%h %t \\\"%r\\\" %>s".to_owned())]
         );
         let apache = "LogLevel warn\nLogFormat \"%h %t \\\"%r\\\" %>s\" short\nlogformat \"%t %r\"\nCustomLog x short\n";
         assert_eq!(

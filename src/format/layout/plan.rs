@@ -15,6 +15,9 @@ use super::Part;
 /// Ends of fields that are tried before a line is given up: hostile lines must not cost more.
 const TRIES: usize = 400;
 
+/// Longest stamp, in bytes.
+const LONGEST_STAMP: usize = 64;
+
 pub(super) fn read<'a>(
     parts: &[Part],
     line: &'a [u8],
@@ -68,9 +71,24 @@ impl Search<'_> {
             }
             Some(Part::Field(slot)) => {
                 let slot = slot.map(|(slot, _)| slot);
-                let Some(Part::Text(behind)) = self.parts.get(part + 1) else {
-                    return self.ends_at(part, slot, at, self.line.len());
+                let behind = match self.parts.get(part + 1) {
+                    None => return self.ends_at(part, slot, at, self.line.len()),
+                    Some(Part::Text(behind)) => behind,
+                    // `$host$request_uri`: one word, and the path begins with its slash.
+                    Some(Part::Field(_)) => {
+                        let word = &self.line[at..];
+                        let end = word.iter().position(|b| matches!(b, b'/' | b' ' | b'\t' | b'"'));
+                        return end
+                            .is_some_and(|end| word[end] == b'/' && self.ends_at(part, slot, at, at + end));
+                    }
                 };
+                if slot == Some(Slot::Time)
+                    && behind.first() == Some(&b' ')
+                    && let Some(end) = self.stamp_end(at, behind)
+                    && self.ends_at(part, slot, at, end)
+                {
+                    return true;
+                }
                 let quoted = behind.first() == Some(&b'"') && at > 0 && self.line[at - 1] == b'"';
                 let strict = if quoted { quote::closing(self.line, at) } else { None };
                 if let Some(end) = strict
@@ -96,6 +114,14 @@ impl Search<'_> {
         }
     }
 
+    /// Where the longest stamp from `at` on ends: a blank may stand in it as well as behind it.
+    fn stamp_end(&self, at: usize, behind: &[u8]) -> Option<usize> {
+        let text = &self.line[at..self.line.len().min(at + LONGEST_STAMP + behind.len())];
+        memchr::memmem::rfind_iter(text, behind)
+            .map(|end| at + end)
+            .find(|end| timestamp::parse(&self.line[at..*end], 0).is_some())
+    }
+
     fn ends_at(&mut self, part: usize, slot: Option<Slot>, start: usize, end: usize) -> bool {
         self.tries = self.tries.saturating_sub(1);
         if self.tries == 0 || !may_be(slot, &self.line[start..end]) {
@@ -113,7 +139,7 @@ fn may_be(slot: Option<Slot>, text: &[u8]) -> bool {
         Some(Slot::Latency(_) | Slot::Upstream(_)) => text
             .iter()
             .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b',' | b':' | b' ' | b'-' | b'+')),
-        Some(Slot::Time) => text.iter().any(u8::is_ascii_digit) && text.len() < 64,
+        Some(Slot::Time) => text.iter().any(u8::is_ascii_digit) && text.len() < LONGEST_STAMP,
         _ => true,
     }
 }

@@ -145,6 +145,55 @@ fn method_and_path_are_put_together() {
 }
 
 #[test]
+fn a_path_needs_nothing_before_it() {
+    let format = r#"$remote_addr [$time_local] "$request_method $scheme://$host$request_uri $server_protocol" $status"#;
+    assert_eq!(
+        read(format, r#"192.0.2.10 [~] "GET https://www.example.com:8443/p/1?x=1 HTTP/2.0" 200"#),
+        "192.0.2.10 www.example.com - GET /p/1?x=1 HTTP/2.0 Some(200) None ~ None false []"
+    );
+    assert_eq!(
+        read(format, r#"192.0.2.10 [~] "GET https://www.example.com HTTP/2.0" 200"#),
+        "not_this_format"
+    );
+    assert_eq!(
+        read("%t %h %V%U%q %>s", "[~] 192.0.2.10 www.example.com/p/1?x=1 200"),
+        "192.0.2.10 www.example.com -  /p/1?x=1 Some(200) None ~ None false []"
+    );
+}
+
+#[test]
+fn a_stamp_in_pieces_is_one_stamp() {
+    for (time, value) in [
+        ("[%{%d/%b/%Y:%H:%M:%S}t.%{msec_frac}t %{%z}t]", "[10/Mar/2026:07:25:14.123 +0100]"),
+        ("[%{%Y-%m-%dT%H:%M:%S}t.%{usec_frac}t%{%z}t]", "[2026-03-10T01:25:14.123456-0500]"),
+        ("%{%F}t %{%T}t %{%z}t", "2026-03-10 11:55:14 +0530"),
+        ("%{%F %T %z}t", "2026-03-10 11:55:14 +0530"),
+        ("%{begin:%F}tT%{begin:%T}t%{begin:%z}t", "2026-03-10T06:25:14+0000"),
+        ("%{sec}t %{msec_frac}t", "1773123914 123"),
+        ("%{%s}t.%{usec_frac}t", "1773123914.123456"),
+    ] {
+        let (format, line) = (format!("{time} %h %m %U%q %>s"), format!("{value} 192.0.2.10 GET /p/1 200"));
+        assert_eq!(
+            read(&format, &line),
+            "192.0.2.10 ~ - GET /p/1 Some(200) None ~ None false []",
+            "{time} {value}"
+        );
+    }
+    // Two stamps stay two, and a fraction far away belongs to none.
+    assert_eq!(
+        read(
+            "%{begin:%F %T}t %{end:%F %T}t %h %U %>s",
+            "2026-03-10 06:25:14 2026-03-10 06:25:19 192.0.2.10 /p 200"
+        ),
+        "192.0.2.10 ~ -  /p Some(200) None ~ None false [\"assumed_zone\"]"
+    );
+    assert_eq!(
+        read("%t %h %U %>s %{msec_frac}t", "[~] 192.0.2.10 /p 200 123"),
+        "192.0.2.10 ~ -  /p Some(200) None ~ None false []"
+    );
+}
+
+#[test]
 fn strings_that_cannot_work_are_refused_with_the_reason() {
     let refused = |text: &str| Layout::compile(text).expect("a format string").expect_err("refused");
     assert!(refused("$remote_addr $request").contains("time"));

@@ -240,3 +240,52 @@ fn runs_of_nul_are_counted_and_a_line_of_nothing_else_is_blank() {
     let seen = outcomes(bytes, |e| format!("{:?} {}", e.outcome, e.leading_nul));
     assert_eq!(seen, ["Blank 3", "Directive 2", "Blank 1"]);
 }
+
+#[test]
+fn the_port_behind_a_long_address_is_no_part_of_it() {
+    for (line, client) in [
+        (
+            r#"2001:db8::1:3331 [10/Mar/2026:06:25:14.655] web be/s1 0/0/3/6/9 200 27 - - ---- 1/1/1/1/0 0/0 "GET / HTTP/1.1""#,
+            &b"2001:db8::1"[..],
+        ),
+        (
+            r#"192.0.2.1:3331 [10/Mar/2026:06:25:14.655] web be/s1 0/0/3/6/9 200 27 - - ---- 1/1/1/1/0 0/0 "GET / HTTP/1.1""#,
+            b"192.0.2.1",
+        ),
+        (
+            r#"2026-03-10T06:25:14.000117Z old-lb 2001:db8::1:5122 - -1 -1 -1 504 0 0 0 "GET http://www.example.com:80/ HTTP/1.1" "x" - -"#,
+            b"2001:db8::1",
+        ),
+        (
+            r#"2026-03-10T06:25:14.000117Z old-lb [2001:db8::1]:5122 - -1 -1 -1 504 0 0 0 "- http://www.example.com:80- - " "x" - -"#,
+            b"[2001:db8::1]",
+        ),
+    ] {
+        let mut parser = Parser::new(ParserOptions::default());
+        let Line::Record(record) = parser.line(line.as_bytes()) else { panic!("{line}") };
+        assert_eq!(record.client, client, "{line}");
+        assert!(record.host.is_none_or(|host| host == b"www.example.com"), "{line}");
+    }
+}
+
+#[test]
+fn durations_of_envoy_are_milliseconds() {
+    for (line, want) in [
+        (
+            r#"{"start_time":"2026-03-10T06:25:14.123Z","method":"GET","path":"/a","response_code":200,"response_flags":"-","duration":12,"downstream_remote_address":"192.0.2.1:5"}"#,
+            12_000,
+        ),
+        (
+            r#"{"ts":"2026-03-10T06:25:14Z","method":"GET","path":"/a","status":200,"duration":12,"remote_ip":"192.0.2.1"}"#,
+            12_000_000,
+        ),
+        (
+            r#"{"timestamp":"2026-03-10T06:25:14Z","httpRequest":{"requestMethod":"GET","requestUrl":"/a","status":200,"latency":"0.012s","remoteIp":"192.0.2.1"}}"#,
+            12_000,
+        ),
+    ] {
+        let mut parser = Parser::new(ParserOptions::default());
+        let Line::Record(record) = parser.line(line.as_bytes()) else { panic!("{line}") };
+        assert_eq!(record.latency_us(), Some(want), "{line}");
+    }
+}
