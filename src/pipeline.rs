@@ -31,6 +31,7 @@ use crate::tally::GroupBy;
 use crate::tally::fold::Tally;
 use crate::tally::lines::LineTally;
 use crate::tally::matched::MatchedTally;
+use crate::tally::spill::Spilling;
 
 mod directives;
 mod plain;
@@ -70,6 +71,8 @@ pub struct Pipeline<'a> {
     pub live: bool,
     /// Settled plain files are mapped; else they are read like all others.
     pub map: bool,
+    /// How what outgrows memory is written; `None` keeps everything in memory.
+    pub spilling: Option<Spilling<'a>>,
     /// Worker threads, at least 1.
     pub threads: usize,
     /// Lengths of older sources that begin with these first bytes (up to 4,096): their digests will be asked for.
@@ -448,11 +451,13 @@ impl Run<'_> {
         number: u64,
         lines: &[u8],
         directive: Directive<'_>,
-    ) {
+    ) -> Result<(), Error> {
         let mut accumulator =
             lock(&self.sources[source].state).accumulators.pop().unwrap_or_else(|| self.accumulator(source));
         worker.block(&mut accumulator, number, lines, directive);
+        let result = self.pipeline.spilling.as_ref().map_or(Ok(()), |s| accumulator.spill_if_full(s));
         lock(&self.sources[source].state).accumulators.push(accumulator);
+        result
     }
 
     fn accumulator(&self, source: usize) -> Accumulator {

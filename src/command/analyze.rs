@@ -39,6 +39,7 @@ use crate::pipeline::{Pipeline, Progress, View};
 use crate::report::{HostCeilings, Summary};
 use crate::source::discover::{Discovery, LogFile};
 use crate::source::identity::Head;
+use crate::tally::spill::{Spill, Spilling};
 use crate::url::Rules;
 
 /// More threads than this only wait for each other.
@@ -75,6 +76,15 @@ pub fn run(arguments: &AnalyzeArguments, stop: &Arc<AtomicUsize>) -> Result<Exit
         0 => None,
         number => i32::try_from(number).ok(),
     };
+    let folder = std::env::var_os("TMPDIR").filter(|folder| !folder.is_empty()).map(PathBuf::from);
+    // Not /tmp: that is often memory again, and the history is where there is room.
+    let folder = folder.unwrap_or_else(|| match arguments.no_history {
+        true => output.path().to_owned(),
+        false => place::history(arguments.history.as_ref(), &reading.file, &output),
+    });
+    let threads = threads(arguments);
+    let spill =
+        Spill::new(folder, reading.file.running.memory_limit(arguments.memory_limit.as_deref())?, threads);
     let _lock = if arguments.history_only {
         None
     } else {
@@ -84,7 +94,13 @@ pub fn run(arguments: &AnalyzeArguments, stop: &Arc<AtomicUsize>) -> Result<Exit
         };
         Some(lock)
     };
-    Analyze { arguments, reading: &reading, view, output, started: clock(), stop }.run()
+    Analyze { arguments, reading: &reading, view, output, threads, spill, started: clock(), stop }.run()
+}
+
+fn threads(arguments: &AnalyzeArguments) -> usize {
+    arguments.threads.unwrap_or_else(|| {
+        std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(MAX_THREADS)
+    })
 }
 
 fn clock() -> i64 {
@@ -96,6 +112,8 @@ struct Analyze<'a> {
     reading: &'a Reading,
     view: view::Wanted,
     output: OutputFolder,
+    threads: usize,
+    spill: Spill,
     started: i64,
     stop: &'a Arc<AtomicUsize>,
 }
@@ -136,7 +154,9 @@ impl Analyze<'_> {
             self.record_run(&logs, status)?;
             return Ok(status);
         }
-        let input = inputs::baseline_input(self, &found, &logs, &urls, remarks.warnings);
+        let key = |target: &[u8]| urls.key_anywhere(target);
+        let spilling = Spilling { to: &self.spill, key: &key };
+        let input = inputs::baseline_input(self, &found, &logs, &urls, &spilling, remarks.warnings)?;
         let mut baseline = baseline::measure(&input);
         if baseline.totals.records == 0 {
             let what = match baseline.totals.filtered {
@@ -272,6 +292,7 @@ impl Analyze<'_> {
             Some((history, _)) => known::checkpoints(history.sources(), Head::of(head)),
             None => Vec::new(),
         };
+        let key = |target: &[u8]| urls.key_anywhere(target);
         let pipeline = Pipeline {
             parser: self.reading.parser.clone(),
             matcher: &self.reading.matcher,
@@ -284,7 +305,8 @@ impl Analyze<'_> {
             view,
             live: self.arguments.live,
             map: !self.arguments.no_mmap,
-            threads: self.threads(),
+            spilling: Some(Spilling { to: &self.spill, key: &key }),
+            threads: self.threads,
             checkpoints: &checkpoints,
             progress: &progress,
             stop: self.stop,
@@ -305,12 +327,6 @@ impl Analyze<'_> {
         let total = found.logs.iter().map(|l| l.size).sum();
         progress::shown(&progress, total, !self.arguments.quiet, || {
             ingest::read(&pipeline, &found.logs, urls, known.as_ref())
-        })
-    }
-
-    fn threads(&self) -> usize {
-        self.arguments.threads.unwrap_or_else(|| {
-            std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(MAX_THREADS)
         })
     }
 
@@ -422,6 +438,7 @@ impl Analyze<'_> {
             baseline,
             ceilings,
             written: written.iter().map(|p| p.display().to_string()).collect(),
+            spilled: self.spill.spilled(),
             width: width(),
         };
         let text = summary.render();
