@@ -272,6 +272,11 @@ pub struct AnalyzeArguments {
     #[arg(long, value_name = "N", help_heading = "Running")]
     pub threads: Option<usize>,
 
+    /// Memory for what is counted: bytes, or with K, M or G behind it (of 1024). What outgrows it is written to a temporary
+    /// file in TMPDIR, else in the history; the result is the same [default: 256M]
+    #[arg(long, value_name = "SIZE", env = "CRAWL_MEMORY_LIMIT", help_heading = "Running")]
+    pub memory_limit: Option<String>,
+
     /// Read plain logs instead of mapping them into memory; the result is the same
     #[arg(long, help_heading = "Running")]
     pub no_mmap: bool,

@@ -23,6 +23,7 @@
 //! ```
 
 mod retention;
+mod running;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -39,6 +40,7 @@ use crate::format::latency_field::LatencyField;
 use crate::format::layout::{Layout, configuration};
 use crate::format::{Format, ParserOptions};
 pub use retention::Artifacts;
+pub use running::Running;
 
 mod client;
 pub use client::{client_choice, host_from_path};
@@ -56,6 +58,8 @@ pub struct File {
     pub site: Vec<Site>,
     /// How long things stay.
     pub artifacts: Artifacts,
+    /// How a run uses the machine.
+    pub running: Running,
     /// Values that are kept, whatever is found.
     pub pin: Vec<Pin>,
     /// The constants of the recommendation.

@@ -12,6 +12,7 @@ mod twice;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use crate::bot::names::{KNOWN, NO_USER_AGENT, Names, OTHER_CLIENT, PEOPLE, USER_AGENT_NOT_LOGGED};
@@ -173,6 +174,12 @@ pub struct Urls<'a> {
 }
 
 impl Urls<'_> {
+    /// The key of a URL without escapes on a site without a name.
+    #[must_use]
+    pub fn key_anywhere(&self, target: &[u8]) -> String {
+        self.masked(self.rules.key(target, None))
+    }
+
     fn key(&self, target: &[u8], host: &str) -> String {
         let own = (host != DEFAULT_HOST).then_some(host.as_bytes());
         self.masked(self.rules.key(target, own))
@@ -224,8 +231,16 @@ pub fn read(
     let unread: Vec<usize> = (0..logs.len()).filter(|i| entries[*i].is_none()).collect();
     let to_read: Vec<LogFile> = unread.iter().map(|i| logs[*i].clone()).collect();
     let slots = Mutex::new(entries);
+    let kept = AtomicUsize::new(0);
     let take = |index: usize, count: SourceCount| {
-        let mut done = ingested(pipeline, count, urls);
+        let mut done = ingested(pipeline, count, urls)?;
+        if let Some(spilling) = &pipeline.spilling {
+            // Kept until the baseline is made, as those of all other logs.
+            let kept = kept.fetch_add(done.matched.bytes(), Ordering::Relaxed) + done.matched.bytes();
+            if kept > spilling.to.share() {
+                done.matched.spill(spilling)?;
+            }
+        }
         let index = unread[index];
         done.stamp = stamps[index];
         slots.lock().unwrap_or_else(PoisonError::into_inner)[index] = Some(done);
@@ -247,7 +262,7 @@ pub fn read(
         .collect()
 }
 
-fn ingested(pipeline: &Pipeline<'_>, mut count: SourceCount, urls: &Urls<'_>) -> Ingested {
+fn ingested(pipeline: &Pipeline<'_>, mut count: SourceCount, urls: &Urls<'_>) -> Result<Ingested, Error> {
     let (proxy, unverified) = claims::judge(pipeline, &mut count);
     let lines = count.lines.finish();
     let mut remarks = count.remarks;
@@ -255,8 +270,13 @@ fn ingested(pipeline: &Pipeline<'_>, mut count: SourceCount, urls: &Urls<'_>) ->
     if let Some(layout) = &pipeline.parser.layout {
         remarks.clock = Some(layout.clock());
     }
+    let spilling = pipeline.spilling.as_ref();
+    for tally in std::iter::once(&mut count.all).chain(&mut count.window) {
+        tally.settle(spilling)?;
+    }
     // Without patterns, what counts as a bot's follows from the rows.
-    let matched = count.matched.unwrap_or_else(|| of_bots(count.window.as_ref().unwrap_or(&count.all)));
+    let matched =
+        count.matched.unwrap_or_else(|| MatchedTally::of_bots(count.window.as_ref().unwrap_or(&count.all)));
     let newest = count.all.newest();
     let finished = |tally: Tally, caps: bool| {
         let mut finished = finish(
@@ -266,20 +286,21 @@ fn ingested(pipeline: &Pipeline<'_>, mut count: SourceCount, urls: &Urls<'_>) ->
                 url_key: &|target, host| urls.key(target, host),
                 url_sample: &|target| urls.sample(target),
                 caps,
+                spilling,
             },
-        );
+        )?;
         if count.live {
             mark_partial(&mut finished.days, newest);
         }
-        finished
+        Ok(finished)
     };
-    let Finished { days, coverage, overflow } = finished(count.all, true);
-    let window = count.window.map(|tally| finished(tally, true)).map(|f| (f.days, f.coverage));
-    let grouped = count.grouped.map(|tally| finished(tally, false).days);
+    let Finished { days, coverage, overflow } = finished(count.all, true)?;
+    let window = count.window.map(|tally| finished(tally, true)).transpose()?;
+    let grouped = count.grouped.map(|tally| finished(tally, false)).transpose()?;
     let mut counts = lines.counts;
     counts.deferred_bytes = count.deferred_bytes;
     counts.overlap_bytes = count.overlap_bytes;
-    Ingested {
+    Ok(Ingested {
         log: count.log,
         compression: count.compression,
         length: count.digests.length(),
@@ -298,8 +319,8 @@ fn ingested(pipeline: &Pipeline<'_>, mut count: SourceCount, urls: &Urls<'_>) ->
             days,
         },
         filtered: lines.filtered,
-        window,
-        grouped,
+        window: window.map(|f| (f.days, f.coverage)),
+        grouped: grouped.map(|f| f.days),
         matched,
         bot_records: lines.bot_records,
         first_match: lines.first_match,
@@ -311,7 +332,7 @@ fn ingested(pipeline: &Pipeline<'_>, mut count: SourceCount, urls: &Urls<'_>) ->
         remarks,
         rejected: count.rejected,
         overflow,
-    }
+    })
 }
 
 /// The last minute of a log that is still being written is not over.
@@ -320,14 +341,6 @@ fn mark_partial(days: &mut [DayTables], newest: Option<i64>) {
     for row in days.iter_mut().flat_map(|d| &mut d.minutes).filter(|m| m.minute == last) {
         row.partial = true;
     }
-}
-
-fn of_bots(tally: &Tally) -> MatchedTally {
-    let mut matched = MatchedTally::default();
-    for (target, hits) in tally.wasted_by_bots() {
-        matched.add_waste(target, hits);
-    }
-    matched
 }
 
 /// What a number stands for.

@@ -34,6 +34,7 @@ use crate::tally::edges::{EDGE_BYTES, Edges};
 use crate::tally::fold::Tally;
 use crate::tally::lines::LineTally;
 use crate::tally::matched::MatchedTally;
+use crate::tally::spill::Spilling;
 
 mod directives;
 mod plain;
@@ -73,6 +74,8 @@ pub struct Pipeline<'a> {
     pub live: bool,
     /// Settled plain files are mapped; else they are read like all others.
     pub map: bool,
+    /// How what outgrows memory is written; `None` keeps everything in memory.
+    pub spilling: Option<Spilling<'a>>,
     /// Worker threads, at least 1.
     pub threads: usize,
     /// Lengths of older sources that begin with these first bytes (up to 4,096): their digests will be asked for.
@@ -481,7 +484,7 @@ impl Run<'_> {
         (number, offset): (u64, u64),
         lines: &[u8],
         directive: Directive<'_>,
-    ) {
+    ) -> Result<(), Error> {
         let (overlap, accumulator) = {
             let mut state = lock(&self.sources[source].state);
             (state.overlap_bytes, state.accumulators.pop())
@@ -494,7 +497,9 @@ impl Run<'_> {
         let first = offset <= overlap && overlap < end;
         let mut named = || last_directive(before).map(<[u8]>::to_vec).or_else(&mut *directive);
         worker.block(&mut accumulator, (number, overlapped, first), lines, &mut named);
+        let result = self.pipeline.spilling.as_ref().map_or(Ok(()), |s| accumulator.spill_if_full(s));
         lock(&self.sources[source].state).accumulators.push(accumulator);
+        result
     }
 
     fn accumulator(&self, source: usize) -> Accumulator {

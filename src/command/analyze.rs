@@ -40,6 +40,7 @@ use crate::pipeline::{Pipeline, Progress, View};
 use crate::report::{HostCeilings, Summary};
 use crate::source::discover::{Discovery, LogFile};
 use crate::source::identity::Head;
+use crate::tally::spill::{Spill, Spilling};
 use crate::url::Rules;
 
 /// More threads than this only wait for each other.
@@ -80,6 +81,15 @@ pub fn run(arguments: &AnalyzeArguments, stop: &Arc<AtomicUsize>) -> Result<Exit
         0 => None,
         number => i32::try_from(number).ok(),
     };
+    let folder = std::env::var_os("TMPDIR").filter(|folder| !folder.is_empty()).map(PathBuf::from);
+    // Not /tmp: that is often memory again, and the history is where there is room.
+    let folder = folder.unwrap_or_else(|| match arguments.no_history {
+        true => output.path().to_owned(),
+        false => place::history(arguments.history.as_ref(), &reading.file, &output),
+    });
+    let threads = threads(arguments);
+    let spill =
+        Spill::new(folder, reading.file.running.memory_limit(arguments.memory_limit.as_deref())?, threads);
     let _lock = if arguments.history_only {
         None
     } else {
@@ -89,7 +99,13 @@ pub fn run(arguments: &AnalyzeArguments, stop: &Arc<AtomicUsize>) -> Result<Exit
         };
         Some(lock)
     };
-    Analyze { arguments, reading: &reading, view, output, started: clock(), stop }.run()
+    Analyze { arguments, reading: &reading, view, output, threads, spill, started: clock(), stop }.run()
+}
+
+fn threads(arguments: &AnalyzeArguments) -> usize {
+    arguments.threads.unwrap_or_else(|| {
+        std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(MAX_THREADS)
+    })
 }
 
 fn clock() -> i64 {
@@ -101,6 +117,8 @@ struct Analyze<'a> {
     reading: &'a Reading,
     view: view::Wanted,
     output: OutputFolder,
+    threads: usize,
+    spill: Spill,
     started: i64,
     stop: &'a Arc<AtomicUsize>,
 }
@@ -141,7 +159,9 @@ impl Analyze<'_> {
             self.record_run(&logs, status)?;
             return Ok(status);
         }
-        let input = inputs::baseline_input(self, &found, &logs, &urls, remarks.warnings);
+        let key = |target: &[u8]| urls.key_anywhere(target);
+        let spilling = Spilling { to: &self.spill, key: &key };
+        let input = inputs::baseline_input(self, &found, &logs, &urls, &spilling, remarks.warnings)?;
         // Both look at the same rows and neither at the other's result: on two threads they take the time of one.
         let has_records =
             input.sources.iter().filter(|s| s.duplicate_of.is_none()).any(|s| s.counts.records > 0);
@@ -282,6 +302,7 @@ impl Analyze<'_> {
             Some((history, _)) => known::checkpoints(history.sources(), Head::of(head)),
             None => Vec::new(),
         };
+        let key = |target: &[u8]| urls.key_anywhere(target);
         let pipeline = Pipeline {
             parser: self.reading.parser.clone(),
             matcher: &self.reading.matcher,
@@ -294,7 +315,8 @@ impl Analyze<'_> {
             view,
             live: self.arguments.live,
             map: !self.arguments.no_mmap,
-            threads: self.threads(),
+            spilling: Some(Spilling { to: &self.spill, key: &key }),
+            threads: self.threads,
             checkpoints: &checkpoints,
             progress: &progress,
             stop: self.stop,
@@ -317,12 +339,6 @@ impl Analyze<'_> {
             let mut logs = ingest::read(&pipeline, &found.logs, urls, known.as_ref())?;
             overlap::settle(&pipeline, &mut logs, urls, history.map(|(history, _)| history))?;
             Ok(logs)
-        })
-    }
-
-    fn threads(&self) -> usize {
-        self.arguments.threads.unwrap_or_else(|| {
-            std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(MAX_THREADS)
         })
     }
 
@@ -434,6 +450,7 @@ impl Analyze<'_> {
             baseline,
             ceilings,
             written: written.iter().map(|p| p.display().to_string()).collect(),
+            spilled: self.spill.spilled(),
             width: width(),
         };
         let text = summary.render();

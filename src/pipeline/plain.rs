@@ -24,7 +24,7 @@ impl Run<'_> {
     ) -> Result<(), Error> {
         let longest = self.pipeline.parser.max_line_bytes;
         if let Some((window, block)) = plain.file.map_block(number, longest) {
-            self.count_bytes(worker, source, plain, checkpoints, number, (window.bytes(), block));
+            self.count_bytes(worker, source, plain, checkpoints, number, (window.bytes(), block))?;
             if window.is_torn() {
                 lock(&self.sources[source].state).torn = true;
             }
@@ -37,7 +37,7 @@ impl Run<'_> {
                 if let Some(gone) = gone {
                     self.damaged(source, gone);
                 }
-                self.count_bytes(worker, source, plain, checkpoints, number, (&buffer, block));
+                self.count_bytes(worker, source, plain, checkpoints, number, (&buffer, block))?;
             }
             Err(e) => {
                 self.damaged(source, Damage { at_byte: number * BLOCK_BYTES as u64, cause: shorter(&e) })
@@ -56,7 +56,7 @@ impl Run<'_> {
         checkpoints: &[u64],
         number: u64,
         (bytes, block): (&[u8], PlainBlock),
-    ) {
+    ) -> Result<(), Error> {
         let Plain { file, directives } = plain;
         let longest = self.pipeline.parser.max_line_bytes;
         let (start, mut end) = block.lines;
@@ -86,9 +86,10 @@ impl Run<'_> {
         if start < end {
             let mut directive = || directives.before(number, file, longest);
             let offset = number * BLOCK_BYTES as u64 + (start - block.own.0) as u64;
-            self.count(worker, source, (number, offset), &bytes[start..end], &mut directive);
+            self.count(worker, source, (number, offset), &bytes[start..end], &mut directive)?;
         }
         self.pipeline.progress.bytes.fetch_add(own.len() as u64, Ordering::Relaxed);
+        Ok(())
     }
 
     /// Gives the blocks of a plain file to all threads.

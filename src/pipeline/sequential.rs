@@ -127,7 +127,7 @@ impl Run<'_> {
     pub(super) fn count_ready(&self, worker: &mut Worker<'_>, block: ReadyBlock) -> Result<(), Error> {
         let ReadyBlock { source, number, offset, buffer, lines, directive } = block;
         let mut directive = || directive.as_deref().map(<[u8]>::to_vec);
-        self.count(worker, source, (number, offset), &buffer[lines.0..lines.1], &mut directive);
+        self.count(worker, source, (number, offset), &buffer[lines.0..lines.1], &mut directive)?;
         let mut shared = lock(&self.shared);
         if shared.free.len() < READY_BLOCKS {
             shared.free.push(buffer);

@@ -13,6 +13,7 @@ use crate::bot::cache::UserAgentCache;
 use crate::bot::patterns::PatternFile;
 use crate::bot::verify::network_of;
 use crate::bot::{Who, names};
+use crate::error::Error;
 use crate::format::escape::{printable, unescape};
 use crate::format::{Directive, Entry, Flags, Line, Parser, Record, client, request};
 use crate::tally::GroupBy;
@@ -22,6 +23,7 @@ use crate::tally::fold::Tally;
 use crate::tally::hit::{Asker, Hit};
 use crate::tally::lines::LineTally;
 use crate::tally::matched::MatchedTally;
+use crate::tally::spill::Spilling;
 use crate::tally::table::Verification;
 use crate::url;
 
@@ -71,6 +73,15 @@ impl Accumulator {
             first_look: FirstLook::default(),
             rejected: pipeline.rejects.map(|_| Rejected::default()),
         }
+    }
+
+    /// Writes what has outgrown its share of the memory.
+    pub(super) fn spill_if_full(&mut self, spilling: &Spilling<'_>) -> Result<(), Error> {
+        self.all.spill_if_full(spilling)?;
+        for tally in self.window.iter_mut().chain(&mut self.grouped) {
+            tally.spill_if_full(spilling)?;
+        }
+        self.matched.as_mut().map_or(Ok(()), |matched| matched.spill_if_full(spilling))
     }
 
     pub(super) fn merge(&mut self, other: Self) {

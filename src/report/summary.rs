@@ -40,6 +40,8 @@ pub struct Summary<'a> {
     pub ceilings: BTreeMap<String, HostCeilings>,
     /// Files that were written, in the order of writing.
     pub written: Vec<String>,
+    /// Bytes and runs of what outgrew memory; 0 where nothing did.
+    pub spilled: (u64, u64),
     /// Columns of the terminal; text is wrapped at this, at least 60.
     pub width: u16,
 }
@@ -57,6 +59,9 @@ impl Summary<'_> {
             wrapped(&mut out, width, "        ", &beside);
         }
         inputs(&mut out, width, &b.inputs);
+        if let (bytes @ 1.., runs) = self.spilled {
+            wrapped(&mut out, width, "Memory  ", &spilled(bytes, runs));
+        }
         self.hosts(&mut out, width);
         top_waste(&mut out, width, &b.top_waste_urls);
         self.warnings(&mut out, width);
@@ -154,6 +159,13 @@ fn beside_the_equation(t: &Totals) -> Option<String> {
     .map(|(n, what)| format!("{} {what}", number(n)))
     .collect();
     (!terms.is_empty()).then(|| terms.join(", "))
+}
+
+fn spilled(bytes: u64, runs: u64) -> String {
+    let tenths = bytes.saturating_mul(10).div_ceil(1 << 20);
+    let runs = if runs == 1 { "1 run".to_owned() } else { format!("{runs} runs") };
+    let size = format!("{}.{} MiB", tenths / 10, tenths % 10);
+    format!("past --memory-limit, {size} in {runs} of a temporary file; nothing is lost by it")
 }
 
 fn inputs(out: &mut String, width: usize, logs: &[Log]) {

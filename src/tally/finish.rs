@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use rayon::prelude::*;
-
-use crate::format::escape::{printable, unescape};
+use crate::error::Error;
+use crate::format::escape::printable;
 use crate::tally::fold::{DaySeries, Row, SeriesState, Tally, joined_seconds};
 use crate::tally::latency::bound_ms;
 use crate::tally::parameters::of_bots;
-use crate::tally::table::{BotRow, Coverage, DayTables, LatencyRow, MinuteRow, Series, StatusRow, WasteRow};
+use crate::tally::spill::Spilling;
+use crate::tally::table::{BotRow, Coverage, DayTables, LatencyRow, MinuteRow, Series, StatusRow};
+use crate::tally::wasted::Rows;
 
 /// Hosts kept by name, per source.
 pub const MAX_HOSTS: usize = 1_000;
@@ -44,6 +45,8 @@ pub struct Finish<'a> {
     pub url_sample: &'a (dyn Fn(&[u8]) -> String + Sync),
     /// Whether the caps apply: not for groupings that shape one baseline.
     pub caps: bool,
+    /// How what outgrows memory is written; `None` keeps everything in memory.
+    pub spilling: Option<&'a Spilling<'a>>,
 }
 
 /// Rows of one source.
@@ -58,9 +61,12 @@ pub struct Finished {
 }
 
 /// Turns counts into rows.
-#[must_use]
-pub fn finish(mut tally: Tally, with: &Finish<'_>) -> Finished {
+///
+/// # Errors
+/// What outgrew memory cannot be written, or not be read (exit 5).
+pub fn finish(mut tally: Tally, with: &Finish<'_>) -> Result<Finished, Error> {
     tally.flush_coverage();
+    tally.settle(with.spilling)?;
     let (keys, overflow) = final_keys(&tally, with);
     let Tally { rows, days, waste, coverage, hosts, series, queries, .. } = tally;
 
@@ -89,19 +95,30 @@ pub fn finish(mut tally: Tally, with: &Finish<'_>) -> Finished {
 
     put_minutes(rows, &place, &mut tables);
     put_days(days, &place, &keys, &mut tables);
+    let spill = with.spilling.map(|spilling| spilling.to);
     if with.caps {
         let shown = keys.iter().map(|key| (key.host, key.series.host.as_str())).collect();
-        for (date, rows) in of_bots(&waste, &queries, &series, &shown) {
+        for (date, rows) in of_bots(&waste, &queries, &series, &shown, spill)? {
             tables.entry(date).and_modify(|table| table.params = rows);
         }
     }
-    put_waste(&waste, &place, &hosts, &keys, with, &mut tables);
+    let host_names: Vec<String> = hosts.iter().map(|h| printable(h).into_owned()).collect();
+    let rows = Rows {
+        place: &|date, series| place[&(date, series)],
+        host: &|series| &host_names[keys[series as usize].host as usize],
+        url_key: with.url_key,
+        url_sample: with.url_sample,
+        caps: with.caps,
+    };
+    for (date, rows) in rows.of(&waste, spill)? {
+        tables.entry(date).and_modify(|table| table.waste = rows);
+    }
 
-    Finished {
+    Ok(Finished {
         days: tables.into_values().collect(),
         coverage: coverage.into_iter().map(|(date, (first, last))| Coverage { date, first, last }).collect(),
         overflow,
-    }
+    })
 }
 
 struct FinalKey {
@@ -275,104 +292,6 @@ fn put_days(
     }
 }
 
-fn put_waste(
-    waste: &crate::tally::waste::WasteTable,
-    place: &HashMap<(i32, u32), u32>,
-    hosts: &[Vec<u8>],
-    keys: &[FinalKey],
-    with: &Finish<'_>,
-    tables: &mut BTreeMap<i32, DayTables>,
-) {
-    let host_names: Vec<String> = hosts.iter().map(|h| printable(h).into_owned()).collect();
-    let mut rows: Vec<(i32, WasteRow)> = waste
-        .entries()
-        .par_iter()
-        .map(|entry| {
-            let text = waste.text(entry);
-            let host = &host_names[keys[entry.series as usize].host as usize];
-            let row = WasteRow {
-                series: place[&(entry.date, entry.series)],
-                url_key: (with.url_key)(&unescape(text), host),
-                status: entry.status,
-                hits: entry.hits,
-                bytes_sum: entry.bytes,
-                url_sample: (with.url_sample)(text),
-            };
-            (entry.date, row)
-        })
-        .collect();
-    rows.par_sort_unstable_by(|a, b| {
-        (a.0, a.1.series, &a.1.url_key, a.1.status, &a.1.url_sample).cmp(&(
-            b.0,
-            b.1.series,
-            &b.1.url_key,
-            b.1.status,
-            &b.1.url_sample,
-        ))
-    });
-    // Rows of one key and status are neighbours now, the smallest sample first.
-    rows.dedup_by(|later, kept| {
-        let same = kept.0 == later.0
-            && kept.1.series == later.1.series
-            && kept.1.status == later.1.status
-            && kept.1.url_key == later.1.url_key;
-        if same {
-            kept.1.hits += later.1.hits;
-            kept.1.bytes_sum = kept.1.bytes_sum.saturating_add(later.1.bytes_sum);
-        }
-        same
-    });
-    let mut rest = rows.into_iter().peekable();
-    while let Some(first) = rest.peek() {
-        let (date, series) = (first.0, first.1.series);
-        let mut group = Vec::new();
-        while let Some((_, row)) = rest.next_if(|(d, r)| *d == date && r.series == series) {
-            group.push(row);
-        }
-        if let Some(table) = tables.get_mut(&date) {
-            table.waste.extend(if with.caps { cut_waste(group) } else { group });
-        }
-    }
-}
-
-/// Keeps the URLs with most hits (ties bytewise) and sums the rest by status as `(other)`, which sorts first.
-fn cut_waste(group: Vec<WasteRow>) -> Vec<WasteRow> {
-    let mut hits_of: Vec<(u64, &str)> = Vec::new();
-    for row in &group {
-        match hits_of.last_mut() {
-            Some((hits, key)) if *key == row.url_key => *hits += row.hits,
-            _ => hits_of.push((row.hits, &row.url_key)),
-        }
-    }
-    if hits_of.len() <= MAX_WASTE_URLS {
-        return group;
-    }
-    hits_of.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(b.1)));
-    let kept: BTreeSet<String> =
-        hits_of.into_iter().take(MAX_WASTE_URLS).map(|(_, key)| key.to_owned()).collect();
-    let mut other: BTreeMap<u16, WasteRow> = BTreeMap::new();
-    let mut rows = Vec::with_capacity(MAX_WASTE_URLS + 8);
-    for row in group {
-        if kept.contains(&row.url_key) {
-            rows.push(row);
-            continue;
-        }
-        let sum = other.entry(row.status).or_insert_with(|| WasteRow {
-            series: row.series,
-            url_key: "(other)".to_owned(),
-            status: row.status,
-            hits: 0,
-            bytes_sum: 0,
-            url_sample: "(other)".to_owned(),
-        });
-        sum.hits += row.hits;
-        sum.bytes_sum = sum.bytes_sum.saturating_add(row.bytes_sum);
-    }
-    rows.extend(other.into_values());
-    rows.sort_by(|a, b| (&a.url_key, a.status).cmp(&(&b.url_key, b.status)));
-    rows
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -396,8 +315,10 @@ mod tests {
                 url_key: &|t, _| String::from_utf8_lossy(t).split('?').next().unwrap().to_owned(),
                 url_sample: &|t| String::from_utf8_lossy(t).into_owned(),
                 caps: true,
+                spilling: None,
             },
         )
+        .unwrap()
     }
 
     fn hit(epoch: i64, status: u16, target: &'static [u8]) -> Hit<'static> {
@@ -487,5 +408,102 @@ mod tests {
             (waste[0].url_key.as_str(), waste[0].hits, waste[2].url_key.as_str()),
             ("(other)", 250, "/u/0000")
         );
+    }
+
+    /// A key as those of the product: no host unless it is a foreign one, no `utm` parameter.
+    fn key(target: &[u8], host: &str) -> String {
+        let text = String::from_utf8_lossy(target);
+        let path = match text.strip_prefix("http://") {
+            Some(rest) if host == "(default)" || rest.split('/').next() == Some(host) => {
+                rest[rest.find('/').unwrap_or(rest.len())..].to_owned()
+            }
+            _ => text.into_owned(),
+        };
+        path.split("?utm=").next().unwrap_or_default().to_owned()
+    }
+
+    fn rows_of(tally: Tally, spilling: Option<&Spilling<'_>>, caps: bool) -> Finished {
+        let sample = |t: &[u8]| String::from_utf8_lossy(t).into_owned();
+        let with = Finish { name: &name, url_key: &key, url_sample: &sample, caps, spilling };
+        finish(tally, &with).unwrap()
+    }
+
+    proptest::proptest! {
+        #![proptest_config(proptest::prelude::ProptestConfig::with_cases(12))]
+
+        /// Whatever is written when, by however many threads, and in whichever order their tallies are merged.
+        #[test]
+        fn what_was_written_gives_the_rows_of_what_was_not(
+            seed in 0u64..1 << 40,
+            parts in 1usize..4,
+            every in 40usize..700,
+            verdicts in proptest::bool::ANY,
+        ) {
+            let folder = tempfile::tempdir().unwrap();
+            let spill = crate::tally::spill::Spill::new(folder.path().to_owned(), 0, 1);
+            let anywhere = |target: &[u8]| key(target, "(default)");
+            let spilling = Spilling { to: &spill, key: &anywhere };
+            let mut whole = Tally::new(b"(default)");
+            let mut written: Vec<Tally> = (0..parts).map(|_| Tally::new(b"(default)")).collect();
+            let mut state = seed | 1;
+            let mut draw = |below: u64| {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                (state >> 33) % below
+            };
+            for i in 0..8000 {
+                // A few URLs come often, most once: more than the cap of each series and date.
+                let number = if draw(3) == 0 { draw(40) } else { draw(20_000) };
+                let target = match draw(8) {
+                    0 => format!("http://a.example/u/{number}"),
+                    1 => format!("http://b.example/u/{number}?p{}={number}", draw(3_000)),
+                    2 => format!("/u/{number}?utm={}", draw(5)),
+                    3 => format!("/u/{number}?q={number}&p{}=1", draw(2)),
+                    4 => format!("*{number}"),
+                    _ => format!("/u/{number}"),
+                };
+                let mut h = hit(1_773_100_000 + 86_400 * i64::from(draw(8) == 0), 404, b"");
+                h.status = Some([404, 404, 500, 200][usize::try_from(draw(4)).unwrap()]);
+                h.target = Some(target.as_bytes());
+                // Most of one site and one bot, so that there is something to cut.
+                h.host = match draw(10) {
+                    0 => Some(b"a.example"),
+                    1 => Some(b"b.example"),
+                    _ => None,
+                };
+                let mut a = asker(match draw(10) {
+                    0 => 0,
+                    1 => 2,
+                    _ => 1,
+                });
+                if a.who == 1 && draw(8) == 0 {
+                    a.verification = Verification::Failed;
+                }
+                whole.add(&h, &a);
+                let part = usize::try_from(draw(parts as u64)).unwrap();
+                written[part].add(&h, &a);
+                if i % every == every - 1 {
+                    written[part].waste.spill(&spilling).unwrap();
+                }
+            }
+            if draw(2) == 0 {
+                written.reverse();
+            }
+            let mut merged = written.pop().unwrap();
+            written.into_iter().for_each(|part| merged.merge(part));
+            if verdicts {
+                (whole, merged) = (whole.without_verdicts(), merged.without_verdicts());
+            }
+            proptest::prop_assert!(spill.spilled().1 >= 3);
+            let mut matched = crate::tally::matched::MatchedTally::of_bots(&merged);
+            let mut want = crate::tally::matched::MatchedTally::of_bots(&whole);
+            proptest::prop_assert_eq!(
+                matched.top_waste(40, Some(&spilling)).unwrap(),
+                want.top_waste(40, None).unwrap()
+            );
+            let want = rows_of(whole, None, true);
+            proptest::prop_assert!(want.days.iter().any(|d| d.waste.iter().any(|w| w.url_key == "(other)")));
+            proptest::prop_assert!(want.days.iter().all(|d| !d.params.is_empty()));
+            proptest::prop_assert!(rows_of(merged, Some(&spilling), true) == want);
+        }
     }
 }

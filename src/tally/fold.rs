@@ -7,10 +7,12 @@ use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
 
+use crate::error::Error;
 use crate::tally::distinct::{Distinct, stable_hash};
 use crate::tally::hit::{Asker, Hit};
 use crate::tally::latency::bucket;
 use crate::tally::queries::Queries;
+use crate::tally::spill::Spilling;
 use crate::tally::table::{STATUS_CODES, Verification, status_class};
 use crate::tally::waste::{WasteKey, WasteTable};
 
@@ -140,13 +142,20 @@ impl Tally {
         flushed.max((self.covered.2 != i64::MIN).then_some(self.covered.2))
     }
 
-    /// URLs as logged that bots got a 4xx or 5xx for, with hits; a URL may come several times.
-    pub fn wasted_by_bots(&self) -> impl Iterator<Item = (&[u8], u64)> {
-        self.waste
-            .entries()
-            .iter()
-            .filter(|e| self.series[e.series as usize].is_bot)
-            .map(|e| (self.waste.text(e), e.hits))
+    /// Writes what has outgrown its share of the memory. To be asked now and then, not for every hit.
+    ///
+    /// # Errors
+    /// The run cannot be written (exit 5).
+    pub fn spill_if_full(&mut self, spilling: &Spilling<'_>) -> Result<(), Error> {
+        self.waste.spill_if_full(spilling)
+    }
+
+    /// Has all wasted URLs in memory, or all of them written.
+    ///
+    /// # Errors
+    /// The run cannot be written (exit 5).
+    pub fn settle(&mut self, spilling: Option<&Spilling<'_>>) -> Result<(), Error> {
+        self.waste.settle(spilling)
     }
 
     /// Counts one hit of one asker.
@@ -411,6 +420,7 @@ impl Tally {
             };
             self.waste.add(key, entry.hits, entry.bytes);
         }
+        self.waste.add_written(other.waste.written(), &series);
     }
 }
 

@@ -4,15 +4,17 @@ pub mod distinct;
 pub mod table;
 mod latency;
 pub mod hit;
+pub mod spill;
 pub mod waste;
 pub mod queries;
 pub mod parameters;
-pub mod matched;
 pub mod claims;
 pub mod edges;
 pub mod lines;
 pub mod fold;
+pub mod matched;
 mod unchecked;
+mod wasted;
 pub mod finish;
 
 /// What one entry of the bot table stands for.

@@ -7,10 +7,12 @@ use std::collections::{BTreeMap, HashMap};
 use foldhash::fast::RandomState;
 use rayon::prelude::*;
 
+use crate::error::Error;
 use crate::format::escape::unescape;
 use crate::tally::distinct::{Distinct, stable_hash};
 use crate::tally::fold::SeriesState;
 use crate::tally::queries::Queries;
+use crate::tally::spill::Spill;
 use crate::tally::table::ParamRow;
 use crate::tally::waste::WasteTable;
 use crate::url::{canonical_text, mask_name, parameters};
@@ -25,6 +27,8 @@ const LEAST: usize = 10;
 const NAMES_OF_A_URL: usize = 64;
 /// A longer name is none that somebody meant.
 const LONGEST_NAME: usize = 128;
+/// Names that are counted at once: with their texts some 30 MB.
+const MAX_NAMES: usize = if cfg!(test) { 2_500 } else { 1 << 18 };
 /// URLs that are counted together.
 const CHUNK: usize = 1 << 14;
 /// What is past a cap.
@@ -41,14 +45,21 @@ pub(crate) struct Requested<'a> {
     pub(crate) target: &'a [u8],
 }
 
+/// Every requested URL, in batches, each time anew.
+type Batches<'a> = dyn Fn(&mut dyn FnMut(&mut [Requested<'_>])) -> Result<(), Error> + 'a;
+
 /// The parameters by date of what bots asked for: all that was answered 4xx or 5xx, and the sample of the rest. `shown`
 /// names hosts by their number.
+///
+/// # Errors
+/// What was written cannot be read (exit 5).
 pub(crate) fn of_bots(
     waste: &WasteTable,
     queries: &Queries,
     series: &[SeriesState],
     shown: &HashMap<u32, &str>,
-) -> BTreeMap<i32, Vec<ParamRow>> {
+    spill: Option<&Spill>,
+) -> Result<BTreeMap<i32, Vec<ParamRow>>, Error> {
     let host = |number: u32| shown.get(&number).copied().unwrap_or_default();
     let wasted = waste.entries().iter().filter(|e| series[e.series as usize].is_bot).map(|e| Requested {
         date: e.date,
@@ -62,84 +73,190 @@ pub(crate) fn of_bots(
         hits: s.hits,
         target: s.target,
     });
-    let with_query = |r: &Requested<'_>| memchr::memchr(b'?', r.target).is_some();
-    parameter_rows(wasted.filter(with_query).chain(sampled).collect(), queries.one_in())
-}
-
-/// The parameters by date: sorted by host, then name. The order of `requested` changes nothing.
-pub(crate) fn parameter_rows(
-    mut requested: Vec<Requested<'_>>,
-    sampled_one_in: u64,
-) -> BTreeMap<i32, Vec<ParamRow>> {
-    requested.par_sort_unstable_by(|a, b| (a.date, a.host).cmp(&(b.date, b.host)));
-    let mut dates = BTreeMap::new();
-    for of_date in requested.chunk_by(|a, b| a.date == b.date) {
-        let hosts = of_date.chunk_by(|a, b| a.host == b.host).count();
-        let cap = (MAX_ROWS / hosts.max(1)).clamp(LEAST, MAX_PARAMETERS);
-        let rows: Vec<ParamRow> = of_date
-            .chunk_by(|a, b| a.host == b.host)
-            .flat_map(|of_host| rows_of_host(of_host, cap, sampled_one_in))
-            .collect();
-        dates.insert(of_date[0].date, rows);
-    }
-    dates
-}
-
-/// The names with most hits, ties by name; the rest is one row. Counted in chunks, on all threads: a scanner can ask for
-/// millions of URLs.
-fn rows_of_host(requested: &[Requested<'_>], cap: usize, sampled_one_in: u64) -> Vec<ParamRow> {
-    let Some(first) = requested.first() else { return Vec::new() };
-    let parts: Vec<Names> = requested.par_chunks(CHUNK).map(Names::of).collect();
-    let mut totals: BTreeMap<&str, u64> = BTreeMap::new();
-    for (name, hits) in parts.iter().flat_map(|part| &part.names) {
-        *totals.entry(name).or_default() += hits;
-    }
-    let mut order: Vec<(&str, u64)> = totals.iter().map(|(name, hits)| (*name, *hits)).collect();
-    order.retain(|(name, _)| *name != OTHER);
-    order.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
-    order.truncate(cap);
-    order.sort_unstable();
-    let place = |name: &str| order.binary_search_by(|(kept, _)| (*kept).cmp(name)).unwrap_or(order.len());
-    let mut rows: Vec<ParamRow> = order
-        .iter()
-        .map(|(name, _)| *name)
-        .chain([OTHER])
-        .map(|parameter| ParamRow {
-            host: first.host.to_owned(),
-            parameter: parameter.to_owned(),
-            hits: 0,
-            distinct: Distinct::default(),
-            sampled_one_in,
-        })
-        .collect();
-    for (name, hits) in totals {
-        rows[place(name)].hits += hits;
-    }
-    let nothing = || vec![Distinct::default(); rows.len()];
-    let sketches = requested
-        .par_chunks(CHUNK)
-        .zip(&parts)
-        .fold(nothing, |mut sketches, (chunk, part)| {
-            let places: Vec<usize> = part.names.iter().map(|(name, _)| place(name)).collect();
-            for r in chunk {
-                for (spelling, value) in parameters(&unescape(r.target)) {
-                    if let Some(number) = part.by_spelling.get(spelling) {
-                        sketches[places[*number]].insert(value_hash(value));
-                    }
+    let has_query = |target: &[u8]| memchr::memchr(b'?', target).is_some();
+    let in_memory: Vec<_> = wasted.filter(|r| has_query(r.target)).chain(sampled).collect();
+    let written = waste.written();
+    let batches = |each: &mut dyn FnMut(&mut [Requested<'_>])| {
+        each(&mut in_memory.clone());
+        let Some(spill) = spill.filter(|_| !written.is_empty()) else { return Ok(()) };
+        let mut buffer = Vec::new();
+        for slices in written.slices(spill) {
+            let mut batch = Vec::new();
+            written.read(spill, &slices, &mut buffer, |r| {
+                let of = &series[r.series as usize];
+                if of.is_bot && has_query(r.target) {
+                    batch.push(Requested {
+                        date: r.date,
+                        host: host(of.host),
+                        hits: r.hits,
+                        target: r.target,
+                    });
                 }
-            }
-            sketches
-        })
-        .reduce(nothing, |mut a, b| {
-            a.iter_mut().zip(&b).for_each(|(a, b)| a.merge(b));
-            a
-        });
-    for (row, sketch) in rows.iter_mut().zip(sketches) {
-        row.distinct = sketch;
+            })?;
+            each(&mut batch);
+        }
+        Ok(())
+    };
+    parameter_rows(&batches, queries.one_in())
+}
+
+/// The parameters by date: sorted by host, then name. The order of what is requested changes nothing.
+fn parameter_rows(batches: &Batches<'_>, sampled_one_in: u64) -> Result<BTreeMap<i32, Vec<ParamRow>>, Error> {
+    let mut dates = BTreeMap::new();
+    let mut kept = kept_names(batches)?;
+    put_sketches(batches, &mut kept)?;
+    for ((date, host), names) in kept {
+        let rows: &mut Vec<ParamRow> = dates.entry(date).or_default();
+        let start = rows.len();
+        rows.extend(names.rows(&host, sampled_one_in));
+        rows[start..].sort_by(|a, b| a.parameter.cmp(&b.parameter));
     }
-    rows.retain(|row| row.hits > 0);
-    rows.sort_by(|a, b| a.parameter.cmp(&b.parameter));
-    rows
+    Ok(dates)
+}
+
+/// The names of one host on one date that have rows.
+#[derive(Default)]
+struct Kept {
+    /// By name.
+    names: Vec<(String, u64)>,
+    /// Hits of all others.
+    other: u64,
+    /// One for each name, and one for the others; none until a value was put in.
+    sketches: Vec<Distinct>,
+}
+
+/// By date and host.
+type ByHost<T> = BTreeMap<(i32, String), T>;
+
+/// The names with most hits, ties by name; the rest is one row. A scanner can ask for millions of names: then those of one
+/// half, quarter ... of their hashes are counted at a time.
+fn kept_names(batches: &Batches<'_>) -> Result<ByHost<Kept>, Error> {
+    let mut passes = 1;
+    loop {
+        if let Some(kept) = kept_in_passes(batches, passes)? {
+            return Ok(kept);
+        }
+        passes *= 4;
+    }
+}
+
+/// The names that are kept; `None` when one pass of so many has too many.
+fn kept_in_passes(batches: &Batches<'_>, passes: u64) -> Result<Option<ByHost<Kept>>, Error> {
+    let mut kept: ByHost<Kept> = BTreeMap::new();
+    for pass in 0..passes {
+        let Some(totals) = count_names(batches, passes, pass)? else { return Ok(None) };
+        let mut hosts: BTreeMap<i32, usize> = BTreeMap::new();
+        totals.keys().for_each(|(date, _)| *hosts.entry(*date).or_default() += 1);
+        for (of, names) in totals {
+            let cap = (MAX_ROWS / hosts[&of.0]).clamp(LEAST, MAX_PARAMETERS);
+            kept.entry(of).or_default().add(names, cap);
+        }
+    }
+    Ok(Some(kept))
+}
+
+/// The hits of all names whose hash belongs to this pass; `None` when they are too many. Counted in chunks, on all threads.
+fn count_names(
+    batches: &Batches<'_>,
+    passes: u64,
+    pass: u64,
+) -> Result<Option<ByHost<BTreeMap<String, u64>>>, Error> {
+    let mut totals: ByHost<BTreeMap<String, u64>> = BTreeMap::new();
+    let mut count = 0;
+    batches(&mut |batch| {
+        if count > MAX_NAMES {
+            return;
+        }
+        batch.par_sort_unstable_by(|a, b| (a.date, a.host).cmp(&(b.date, b.host)));
+        for of_host in batch.chunk_by(|a, b| (a.date, a.host) == (b.date, b.host)) {
+            let parts: Vec<Names> = of_host.par_chunks(CHUNK).map(Names::of).collect();
+            let totals = totals.entry((of_host[0].date, of_host[0].host.to_owned())).or_default();
+            for (name, hits) in parts.into_iter().flat_map(|part| part.names) {
+                if passes > 1 && stable_hash(name.as_bytes()) % passes != pass {
+                    continue;
+                }
+                count += usize::from(!totals.contains_key(&name));
+                *totals.entry(name).or_default() += hits;
+            }
+        }
+    })?;
+    Ok((count <= MAX_NAMES).then_some(totals))
+}
+
+/// The values of all names that have rows.
+fn put_sketches(batches: &Batches<'_>, kept: &mut ByHost<Kept>) -> Result<(), Error> {
+    batches(&mut |batch| {
+        batch.par_sort_unstable_by(|a, b| (a.date, a.host).cmp(&(b.date, b.host)));
+        for of_host in batch.chunk_by(|a, b| (a.date, a.host) == (b.date, b.host)) {
+            // Every host that is in a batch was in it when names were counted.
+            let Some(kept) = kept.get_mut(&(of_host[0].date, of_host[0].host.to_owned())) else { continue };
+            let of_chunks = of_host
+                .par_chunks(CHUNK)
+                .fold(Vec::new, |mut sketches, chunk| {
+                    kept.sketch(chunk, &mut sketches);
+                    sketches
+                })
+                .reduce(Vec::new, merged);
+            kept.sketches = merged(std::mem::take(&mut kept.sketches), of_chunks);
+        }
+    })
+}
+
+fn merged(mut a: Vec<Distinct>, b: Vec<Distinct>) -> Vec<Distinct> {
+    if a.is_empty() {
+        return b;
+    }
+    a.iter_mut().zip(&b).for_each(|(a, b)| a.merge(b));
+    a
+}
+
+impl Kept {
+    /// Adds other names with their hits, and keeps the largest.
+    fn add(&mut self, mut names: BTreeMap<String, u64>, cap: usize) {
+        self.other += names.remove(OTHER).unwrap_or_default();
+        self.names.extend(names);
+        self.names.sort_unstable_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        self.other += self.names.drain(cap.min(self.names.len())..).map(|(_, hits)| hits).sum::<u64>();
+        self.names.sort_unstable();
+    }
+
+    /// The number of a name's row; the last one is that of all others.
+    fn place(&self, name: &str) -> usize {
+        self.names.binary_search_by(|(kept, _)| kept.as_str().cmp(name)).unwrap_or(self.names.len())
+    }
+
+    fn sketch(&self, requested: &[Requested<'_>], sketches: &mut Vec<Distinct>) {
+        sketches.resize(self.names.len() + 1, Distinct::default());
+        let mut places: HashMap<Vec<u8>, usize, RandomState> = HashMap::default();
+        for r in requested {
+            for (spelling, value) in parameters(&unescape(r.target)) {
+                let place = match places.get(spelling) {
+                    Some(place) => *place,
+                    None => *places.entry(spelling.to_vec()).or_insert(self.place(&name_of(spelling))),
+                };
+                sketches[place].insert(value_hash(value));
+            }
+        }
+    }
+
+    fn rows(self, host: &str, sampled_one_in: u64) -> impl Iterator<Item = ParamRow> {
+        let others = (OTHER.to_owned(), self.other);
+        self.names.into_iter().chain([others]).zip(self.sketches).filter(|((_, hits), _)| *hits > 0).map(
+            move |((parameter, hits), distinct)| ParamRow {
+                host: host.to_owned(),
+                parameter,
+                hits,
+                distinct,
+                sampled_one_in,
+            },
+        )
+    }
+}
+
+/// A name in the spelling of keys, masked where it says too much.
+fn name_of(spelling: &[u8]) -> String {
+    let text = canonical_text(spelling);
+    if text.len() > LONGEST_NAME { OTHER.to_owned() } else { mask_name(&text).into_owned() }
 }
 
 /// The names of one chunk with their hits.
@@ -171,8 +288,7 @@ impl Names {
         if let Some(number) = self.by_spelling.get(spelling) {
             return *number;
         }
-        let text = canonical_text(spelling);
-        let text = if text.len() > LONGEST_NAME { OTHER.to_owned() } else { mask_name(&text).into_owned() };
+        let text = name_of(spelling);
         let next = self.names.len();
         let number = *by_text.entry(text.clone()).or_insert(next);
         if number == next {
@@ -196,6 +312,19 @@ fn value_hash(value: &[u8]) -> u64 {
 mod tests {
     use super::*;
 
+    /// In batches of so many.
+    fn rows_of(
+        requested: &[Requested<'_>],
+        batch: usize,
+        sampled_one_in: u64,
+    ) -> BTreeMap<i32, Vec<ParamRow>> {
+        let batches = |each: &mut dyn FnMut(&mut [Requested<'_>])| {
+            requested.chunks(batch).for_each(|batch| each(&mut batch.to_vec()));
+            Ok(())
+        };
+        parameter_rows(&batches, sampled_one_in).unwrap()
+    }
+
     fn rows(list: &[(&'static str, &'static str, u64)]) -> Vec<(String, String, u64, u64)> {
         let requested = list.iter().map(|(host, target, hits)| Requested {
             date: 1,
@@ -203,7 +332,7 @@ mod tests {
             hits: *hits,
             target: target.as_bytes(),
         });
-        parameter_rows(requested.collect(), 4)
+        rows_of(&requested.collect::<Vec<_>>(), 3, 4)
             .remove(&1)
             .unwrap_or_default()
             .into_iter()
@@ -241,7 +370,7 @@ mod tests {
             .iter()
             .map(|target| Requested { date: 1, host: "h", hits: 2, target: target.as_bytes() })
             .collect();
-        let rows = &parameter_rows(requested, 1)[&1];
+        let rows = &rows_of(&requested, usize::MAX, 1)[&1];
         let n = 3 * CHUNK as u64;
         assert_eq!((rows.len(), rows[0].hits, rows[1].hits), (2, 2 * n, 2 * n));
         assert_eq!(rows[1].distinct.estimate(), 5);
@@ -259,12 +388,35 @@ mod tests {
             .collect();
         let mut backwards = requested.clone();
         backwards.reverse();
-        let all = parameter_rows(requested, 1);
-        assert!(all == parameter_rows(backwards, 1));
+        let all = rows_of(&requested, usize::MAX, 1);
+        assert!(all == rows_of(&backwards, usize::MAX, 1) && all == rows_of(&backwards, 7, 1));
         let rows = &all[&1];
         assert_eq!(rows.len(), MAX_PARAMETERS + 1);
         assert_eq!(rows.iter().map(|r| r.hits).sum::<u64>(), 2 * 1_300);
         assert_eq!((rows[0].parameter.as_str(), rows[0].hits), (OTHER, 301));
         assert_eq!(rows.last().map(|r| (r.parameter.as_str(), r.hits)), Some(("q", 1_300)));
+    }
+
+    #[test]
+    fn more_names_than_are_counted_at_once_give_the_same_rows_in_any_batches() {
+        let targets: Vec<String> =
+            (0..9_000).map(|n| format!("/?p{}={n}&q{}={}", n % 7_000, n % 40, n % 3)).collect();
+        let requested: Vec<Requested<'_>> = targets
+            .iter()
+            .zip(0..)
+            .map(|(target, n)| Requested {
+                date: n / 5_000,
+                host: ["a", "b"][usize::try_from(n % 2).unwrap()],
+                hits: 1 + u64::try_from(n % 5).unwrap(),
+                target: target.as_bytes(),
+            })
+            .collect();
+        let all = rows_of(&requested, usize::MAX, 1);
+        assert!(all == rows_of(&requested, 700, 1));
+        let hits = |rows: &[ParamRow]| rows.iter().map(|r| r.hits).sum::<u64>();
+        assert_eq!(all.values().map(|rows| hits(rows)).sum::<u64>(), 2 * 3 * 9_000);
+        assert!(all.values().all(|rows| rows.len() == 2 * (MAX_PARAMETERS + 1)));
+        let q = all[&0].iter().find(|r| r.host == "b" && r.parameter == "q39").unwrap();
+        assert_eq!((q.hits, q.distinct.estimate()), (5 * 125, 3));
     }
 }

@@ -19,6 +19,7 @@ mod help;
 mod input;
 mod lines;
 mod lock;
+mod memory;
 mod oracle;
 mod overlap;
 mod planted;

@@ -55,6 +55,7 @@ fn ingest(
         view: None,
         live: false,
         map,
+        spilling: None,
         threads,
         checkpoints: &|_| {
             opened();

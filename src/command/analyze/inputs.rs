@@ -18,6 +18,7 @@ use crate::source::compression::Compression;
 use crate::source::discover::Discovery;
 use crate::source::stream::Stream;
 use crate::tally::matched::MatchedTally;
+use crate::tally::spill::Spilling;
 
 /// Logs with fewer lines are not judged by their share of rejects.
 const MIN_LINES: u64 = 20;
@@ -159,13 +160,15 @@ pub(super) fn baseline_input<'a>(
     found: &Discovery,
     logs: &'a [Ingested],
     urls: &Urls<'_>,
+    spilling: &Spilling<'_>,
     mut warnings: Vec<Warning>,
-) -> Input<'a> {
+) -> Result<Input<'a>, Error> {
     let counted: Vec<&Ingested> = logs.iter().filter(|l| l.duplicate_of().is_none()).collect();
     let mut matched = MatchedTally::default();
     for log in &counted {
         matched.merge(&log.matched);
     }
+    let top_waste = matched.top_waste(40, Some(spilling))?;
     warnings.extend(verification::warnings(&analyze.reading.verifier, &counted));
     let regrouped = analyze.view.patterns.is_some() || analyze.view.group_by.needs_lines();
     let bot_records: u64 = counted.iter().map(|l| l.bot_records).sum();
@@ -194,7 +197,7 @@ pub(super) fn baseline_input<'a>(
         damage: Some(e.to_string()),
         ..InputSource::default()
     }));
-    Input {
+    Ok(Input {
         generated_at: analyze.now(),
         generator: GENERATOR.to_owned(),
         analysis_window_min: analyze.arguments.time_window_min,
@@ -212,10 +215,10 @@ pub(super) fn baseline_input<'a>(
         }),
         include_other: analyze.arguments.include_other,
         first_match_requests,
-        top_waste: Some(matched.top_waste(40).into_iter().map(|(url, n)| (urls.sample(url), n)).collect()),
+        top_waste: Some(top_waste.into_iter().map(|(url, n)| (urls.sample(&url), n)).collect()),
         commonest_user_agents: if bot_records == 0 { commonest(analyze, logs) } else { Vec::new() },
         warnings,
-    }
+    })
 }
 
 fn input_source(log: &Ingested, logs: &[Ingested]) -> InputSource {

@@ -47,7 +47,20 @@ fn empty() -> Baseline {
 }
 
 fn rendered(baseline: &Baseline) -> String {
-    Summary { baseline, ceilings: BTreeMap::new(), written: vec![], width: 100 }.render()
+    Summary { baseline, ceilings: BTreeMap::new(), written: vec![], spilled: (0, 0), width: 100 }.render()
+}
+
+#[test]
+fn what_outgrew_memory_is_one_line_and_otherwise_nothing_is_said_of_it() {
+    let baseline = empty();
+    let text = |spilled| {
+        Summary { baseline: &baseline, ceilings: BTreeMap::new(), written: vec![], spilled, width: 100 }
+            .render()
+    };
+    assert!(!text((0, 0)).contains("Memory"));
+    let told = "Memory  past --memory-limit, 71.6 MiB in 5 runs of a temporary file; nothing is lost by it\n";
+    assert!(text((75_000_000, 5)).contains(told), "{}", text((75_000_000, 5)));
+    assert!(text((9, 1)).contains("0.1 MiB in 1 run of"), "{}", text((9, 1)));
 }
 
 fn busy() -> Baseline {
@@ -118,6 +131,7 @@ fn a_busy_night_fits_on_one_screen_of_100_columns() {
             "crawl-artifacts/2026-03-11/baseline_020007.json".into(),
             "crawl-artifacts/throttle_manifest.yaml".into(),
         ],
+        spilled: (0, 0),
         width: 100,
     }
     .render();
@@ -178,6 +192,7 @@ fn nothing_of_a_hostile_log_reaches_the_terminal() {
         baseline: &b,
         ceilings: [(EVIL.to_owned(), of_host)].into(),
         written: vec![EVIL.into()],
+        spilled: (0, 0),
         width: 100,
     }
     .render();
