@@ -136,7 +136,7 @@ fn read_again(
     let files: Vec<LogFile> = again.iter().map(|(index, _)| logs[*index].log.clone()).collect();
     let results = std::sync::Mutex::new(BTreeMap::new());
     let take = |place: usize, count| {
-        let mut done = ingested(pipeline, count, urls);
+        let mut done = ingested(pipeline, count, urls)?;
         done.stamp = FileStamp::of(&done.log.path).filter(FileStamp::is_settled);
         results.lock().unwrap_or_else(std::sync::PoisonError::into_inner).insert(place, done);
         Ok(())
