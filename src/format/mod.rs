@@ -30,6 +30,6 @@ pub mod path_host;
 pub mod clock;
 pub mod guess;
 mod sample;
-mod structural;
+pub(crate) mod structural;
 mod parser;
 pub use parser::{Directive, Entry, Parser, ParserOptions};

@@ -23,11 +23,15 @@
 //! depend on where a block or a window ends: a window holds whole lines, and what is cut at its end is indexed again
 //! with the next one. A line longer than a window is careful work.
 //!
-//! The index is safe code. `unsafe` is one call: that of the AVX2 version, which is only sound on a processor that has
-//! AVX2, and the line before asks for it. Other machines compare 8 bytes at a time in plain integers.
+//! The index is safe code. `unsafe` is the call of the AVX2 version, which is only sound on a processor that has AVX2,
+//! and the line before asks for it; other machines compare 8 bytes at a time in plain integers. And the call of
+//! [`kinds`], whose feature the whole program is compiled for.
 //!
 //! Figures and how to get them: `benches/parse.rs`.
 
+pub(crate) mod kinds;
+
+use self::kinds::Kinds;
 use super::prefix::{self, Prefix};
 use super::quote::{is_blank, trim};
 use super::record::{Flags, Format, Record, Timing};
@@ -87,6 +91,21 @@ fn index(window: &[u8], out: &mut [u32]) -> usize {
         return unsafe { avx2::index(window, out) };
     }
     index_portable(window, out)
+}
+
+impl Kinds {
+    #[allow(
+        unsafe_code,
+        reason = "the one call of a function that needs SSE2, where all of the program does"
+    )]
+    #[inline]
+    pub(crate) fn of(chunk: &[u8; 16]) -> Self {
+        // SAFETY: this line is compiled for processors with SSE2 alone; the function has no other requirement.
+        #[cfg(target_feature = "sse2")]
+        return unsafe { Self::at_once(chunk) };
+        #[cfg(not(target_feature = "sse2"))]
+        return Self::one_by_one(chunk);
+    }
 }
 
 fn index_portable(window: &[u8], out: &mut [u32]) -> usize {
