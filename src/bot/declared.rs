@@ -5,10 +5,9 @@
 //!
 //! Example: `AcmeSpider/2.3 (+https://acme.example/spider)` declares `AcmeSpider`.
 
-use aho_corasick::AhoCorasick;
-
 use super::browser::is_browser_word;
 use super::explain::Reason;
+use super::literals::Endings;
 use super::text::{Piece, Pieces, is_mention, name_of, without_version};
 
 /// The endings, lower case. `linkchecker` and `monitoring` stand beside their shorter forms, because no letter may
@@ -71,16 +70,12 @@ pub(super) const CONTACT_SIGNS: [&str; 2] = ["://", "@"];
 /// The search, ready to run.
 #[derive(Debug, Clone)]
 pub(super) struct Declarations {
-    endings: AhoCorasick,
+    endings: Endings,
 }
 
 impl Declarations {
     pub(super) fn new() -> Self {
-        let endings = AhoCorasick::builder()
-            .ascii_case_insensitive(true)
-            .build(ENDINGS)
-            .expect("fourteen short words fit into an automaton");
-        Self { endings }
+        Self { endings: Endings::new() }
     }
 
     /// The declaration of a User-Agent, if it makes one; `passed_over` hears of words that were not taken. `signs` must
@@ -167,26 +162,22 @@ impl Declarations {
         passed_over: &mut dyn FnMut(usize, &[u8], Reason),
     ) -> Option<Claim> {
         let word = &text[start..end];
-        let last = self
-            .endings
-            .find_overlapping_iter(word)
-            .filter(|m| !word.get(m.end()).is_some_and(u8::is_ascii_alphabetic))
-            .last()?;
+        let (ending, last) = self.endings.last_in(word)?;
         // `crawler.example.com` is an address; `acmebot.com/1.0` is a product.
-        let address = word.get(last.end()) == Some(&b'.')
-            && word[last.end() + 1..].iter().all(|b| b.is_ascii_alphabetic() || matches!(b, b'.' | b'-'))
-            && word.len() > last.end() + 1
+        let address = word.get(last) == Some(&b'.')
+            && word[last + 1..].iter().all(|b| b.is_ascii_alphabetic() || matches!(b, b'.' | b'-'))
+            && word.len() > last + 1
             && text.get(end) != Some(&b'/');
         if address {
             passed_over(start, word, Reason::Address);
             return None;
         }
-        let token = &word[..last.end()];
+        let token = &word[..last];
         if token.iter().filter(|b| b.is_ascii_alphabetic()).count() < 4 {
             passed_over(start, token, Reason::TooShort);
             return None;
         }
-        if is_mention(text, start, start + last.end()) {
+        if is_mention(text, start, start + last) {
             passed_over(start, token, Reason::Mention);
             return None;
         }
@@ -196,7 +187,7 @@ impl Declarations {
             passed_over(start, token, Reason::LookAlike);
             return None;
         }
-        Some(Claim { name, at: start, by: ClaimBy::Ending(ENDINGS[last.pattern().as_usize()]) })
+        Some(Claim { name, at: start, by: ClaimBy::Ending(ending) })
     }
 }
 

@@ -1,21 +1,19 @@
 //! The rules in their order: catalogue, declaration, browser, the rest. One answer per User-Agent, in linear time.
 //!
-//! All that is looked for literally is one automaton; a regular expression is tried only where a literal stands that it
-//! needs. So the cost of a string does not depend on how many bots are known. What a rule means stands in the file of that rule.
+//! All that is looked for literally is found in one pass; a regular expression is tried only where a literal stands that
+//! it needs. So the cost of a string does not depend on how many bots are known. What a rule means stands in the file of that rule.
 //!
 //! Example: `Mozilla/5.0 (compatible; SemrushBot/7~bl; like Googlebot/2.1)` is `SemrushBot`.
 
 use std::sync::{Arc, OnceLock};
 
-use aho_corasick::automaton::Automaton as _;
-use aho_corasick::dfa::DFA;
-use aho_corasick::{Anchored, MatchKind as Search, StartKind};
 use regex::bytes::{Regex, RegexSet, RegexSetBuilder};
 
 use super::browser::Browsers;
 use super::catalogue::{BotId, Catalogue, MatchKind, row_regex};
-use super::declared::{CONTACT_SIGNS, Claim, ClaimBy, Declarations, ENDINGS, Signs};
+use super::declared::{Claim, ClaimBy, Declarations, Signs};
 use super::explain::{Explanation, PassedOver, Reason, Rule};
+use super::literals::{Literals, Place};
 use super::required;
 use super::text::{is_mention, readable};
 use super::who::Who;
@@ -29,7 +27,7 @@ const REGEX_TRIES: usize = 8;
 pub struct Matcher {
     catalogue: Arc<Catalogue>,
     /// Everything that is looked for literally, whatever the case, in one pass.
-    literals: DFA,
+    literals: Literals,
     /// What each literal stands for.
     meanings: Vec<Meaning>,
     expressions: Vec<Expression>,
@@ -52,10 +50,6 @@ enum Meaning {
     Start(usize),
     /// The expression with this index may match.
     Needed(usize),
-    /// A word that ends like a bot's name.
-    Ending,
-    /// A URL or an e-mail address.
-    Contact,
 }
 
 /// A row that is a regular expression.
@@ -78,8 +72,13 @@ impl Expression {
 struct Seen {
     /// The first row that matches, with where.
     row: Option<(usize, usize, usize)>,
+    /// Expressions whose literal was seen, each once: few, because a string seldom holds any.
+    to_try: Vec<usize>,
     signs: Signs,
 }
+
+/// What hears of matches that do not count: the row, where it begins and ends, and why.
+type Refused<'a> = dyn FnMut(usize, usize, usize, Reason) + 'a;
 
 impl Matcher {
     /// Prepares the rules for a catalogue; takes some milliseconds.
@@ -89,17 +88,19 @@ impl Matcher {
     /// Where the rows of a catalogue have more than 4 GB of tokens.
     #[must_use]
     pub fn new(catalogue: Arc<Catalogue>) -> Self {
-        let (mut literals, mut meanings): (Vec<Vec<u8>>, Vec<Meaning>) = (Vec::new(), Vec::new());
+        let (mut literals, mut meanings): (Vec<(Vec<u8>, Place)>, Vec<Meaning>) = (Vec::new(), Vec::new());
         let (mut expressions, mut everywhere) = (Vec::new(), Vec::new());
         for (row, facts) in catalogue.rows().iter().enumerate() {
             let token = || facts.token.clone().into_bytes();
             match facts.kind {
                 MatchKind::Word => {
-                    literals.push(token());
+                    // Other tokens have no left side to be judged by.
+                    let begins_a_word = facts.token.starts_with(|c: char| c.is_ascii_alphanumeric());
+                    literals.push((token(), if begins_a_word { Place::Word } else { Place::Anywhere }));
                     meanings.push(Meaning::Word(row));
                 }
                 MatchKind::Start => {
-                    literals.push(token());
+                    literals.push((token(), Place::Start));
                     meanings.push(Meaning::Start(row));
                 }
                 MatchKind::Regex => {
@@ -108,23 +109,16 @@ impl Matcher {
                     match required::literals(&facts.token) {
                         Some(needed) => {
                             meanings.extend(needed.iter().map(|_| Meaning::Needed(index)));
-                            literals.extend(needed);
+                            literals.extend(needed.into_iter().map(|literal| {
+                                let place = if literal.begins_a_word { Place::Word } else { Place::Anywhere };
+                                (literal.text, place)
+                            }));
                         }
                         None => everywhere.push(index),
                     }
                 }
             }
         }
-        for (signs, meaning) in [(&ENDINGS[..], Meaning::Ending), (&CONTACT_SIGNS[..], Meaning::Contact)] {
-            literals.extend(signs.iter().map(|s| s.as_bytes().to_vec()));
-            meanings.extend(signs.iter().map(|_| meaning));
-        }
-        let automaton = DFA::builder()
-            .match_kind(Search::Standard)
-            .ascii_case_insensitive(true)
-            .start_kind(StartKind::Unanchored)
-            .build(&literals)
-            .expect("tokens of a catalogue fit into an automaton");
         let sources: Vec<&str> =
             everywhere.iter().map(|i: &usize| catalogue.rows()[expressions[*i].row].token.as_str()).collect();
         let everywhere_set = RegexSetBuilder::new(&sources)
@@ -135,7 +129,7 @@ impl Matcher {
         Self {
             googlebot: catalogue.find("Googlebot"),
             bingbot: catalogue.find("Bingbot"),
-            literals: automaton,
+            literals: Literals::new(literals),
             meanings,
             expressions,
             everywhere,
@@ -160,7 +154,7 @@ impl Matcher {
         if is_empty(&text) {
             return Who::NoUserAgent;
         }
-        let seen = self.look(&text, &mut |_, _, _, _| {});
+        let seen = self.look(&text);
         if let Some((row, _, _)) = seen.row {
             return Who::Known(self.catalogue.rows()[row].bot);
         }
@@ -199,14 +193,14 @@ impl Matcher {
         if is_empty(text) {
             return Rule::Empty;
         }
-        let seen = self.look(text, &mut |row, start, end, reason| {
+        let seen = self.look_closely(text, &mut |row, start, end, reason| {
             passed_over.push(self.passed_row(row, &text[start..end], start, reason));
         });
         if let Some((row, start, end)) = seen.row {
             // Whatever comes later in the catalogue and would have matched too.
             let mut later = Vec::new();
-            self.each_literal(text, &mut |meaning, at, to| {
-                let (Meaning::Word(other) | Meaning::Start(other)) = meaning else { return };
+            self.literals.everywhere(text, &mut |number, at, to| {
+                let (Meaning::Word(other) | Meaning::Start(other)) = self.meanings[number] else { return };
                 if other != row && refusal(&self.catalogue.rows()[other].token, text, at, to).is_none() {
                     later.push(self.passed_row(other, &text[at..to], at, Reason::EarlierRow(row)));
                 }
@@ -237,12 +231,38 @@ impl Matcher {
         PassedOver { row: Some(row), bot: Some(bot), text: lossy(text), at, reason }
     }
 
-    /// One pass over a string; `refused` hears of matches that do not count.
-    fn look(&self, text: &[u8], refused: &mut dyn FnMut(usize, usize, usize, Reason)) -> Seen {
+    /// One pass over a string.
+    fn look(&self, text: &[u8]) -> Seen {
+        let refused: &mut Refused<'_> = &mut |_, _, _, _| {};
         let mut seen = Seen::default();
-        // Expressions whose literal was seen, each once: few, because a string seldom holds any.
-        let mut to_try: Vec<usize> = Vec::new();
-        self.each_literal(text, &mut |meaning, start, end| match meaning {
+        seen.signs = self.literals.each(text, &mut |number, start, end| {
+            self.see(text, &mut seen, (number, start, end), refused);
+        });
+        self.try_expressions(text, &mut seen, refused);
+        seen
+    }
+
+    /// The same, and `refused` hears of matches that do not count.
+    fn look_closely(&self, text: &[u8], refused: &mut Refused<'_>) -> Seen {
+        let mut seen = Seen::default();
+        self.literals.everywhere(text, &mut |number, start, end| {
+            self.see(text, &mut seen, (number, start, end), refused);
+        });
+        seen.signs = self.literals.each(text, &mut |_, _, _| {});
+        self.try_expressions(text, &mut seen, refused);
+        seen
+    }
+
+    /// Takes a literal that stands somewhere for what it is.
+    #[inline]
+    fn see(
+        &self,
+        text: &[u8],
+        seen: &mut Seen,
+        (number, start, end): (usize, usize, usize),
+        refused: &mut Refused<'_>,
+    ) {
+        match self.meanings[number] {
             Meaning::Word(row) | Meaning::Start(row) => {
                 if seen.row.is_some_and(|(first, _, _)| first <= row) {
                     return;
@@ -253,13 +273,16 @@ impl Matcher {
                 }
             }
             Meaning::Needed(index) => {
-                if !to_try.contains(&index) {
-                    to_try.push(index);
+                if !seen.to_try.contains(&index) {
+                    seen.to_try.push(index);
                 }
             }
-            Meaning::Ending => seen.signs.word |= !text.get(end).is_some_and(u8::is_ascii_alphabetic),
-            Meaning::Contact => seen.signs.contact = true,
-        });
+        }
+    }
+
+    /// Tries the expressions whose literals were seen.
+    fn try_expressions(&self, text: &[u8], seen: &mut Seen, refused: &mut Refused<'_>) {
+        let mut to_try = std::mem::take(&mut seen.to_try);
         if !self.everywhere.is_empty() && self.everywhere_set.is_match(text) {
             to_try.extend(self.everywhere_set.matches(text).into_iter().map(|i| self.everywhere[i]));
         }
@@ -276,28 +299,6 @@ impl Matcher {
                 } else {
                     seen.row = Some((row, found.start(), found.end()));
                     break;
-                }
-            }
-        }
-        seen
-    }
-
-    /// Every place where a literal stands, whatever surrounds it; tokens of kind `start` only at the beginning.
-    #[inline]
-    fn each_literal(&self, text: &[u8], seen: &mut impl FnMut(Meaning, usize, usize)) {
-        let dfa = &self.literals;
-        let mut state =
-            dfa.start_state(Anchored::No).expect("the automaton was built for unanchored searches");
-        for (at, &byte) in text.iter().enumerate() {
-            state = dfa.next_state(Anchored::No, state, byte);
-            if dfa.is_special(state) && dfa.is_match(state) {
-                for index in 0..dfa.match_len(state) {
-                    let pattern = dfa.match_pattern(state, index);
-                    let meaning = self.meanings[pattern.as_usize()];
-                    let start = at + 1 - dfa.pattern_len(pattern);
-                    if start == 0 || !matches!(meaning, Meaning::Start(_)) {
-                        seen(meaning, start, at + 1);
-                    }
                 }
             }
         }

@@ -12,6 +12,7 @@ pub mod cache;
 mod catalogue;
 mod declared;
 mod explain;
+mod literals;
 mod matcher;
 pub mod names;
 pub mod patterns;

@@ -30,7 +30,7 @@ pub mod path_host;
 pub mod clock;
 pub mod guess;
 mod sample;
-mod structural;
+pub(crate) mod structural;
 pub(crate) use structural::first_mark;
 mod parser;
 pub use parser::{Directive, Entry, Parser, ParserOptions};

@@ -24,12 +24,16 @@
 //! with the next one. A line longer than a window is careful work.
 //!
 //! The index is nearly all safe code. `unsafe` are the calls of the AVX2 and the AVX-512 version, which are only sound on a
-//! processor that has these, and the lines before ask for it; and one store of sixteen positions into a slice of sixteen.
+//! processor that has these, and the lines before ask for it; one store of sixteen positions into a slice of sixteen; and
+//! the call of [`kinds`], whose feature the whole program is compiled for.
 //! Other machines compare 8 bytes at a time in plain integers. AVX-512 compares 64 bytes into a mask in one instruction
 //! and packs the positions in another: 60 instructions for a line of 250 bytes, where AVX2 takes 200.
 //!
 //! Figures and how to get them: `benches/parse.rs`.
 
+pub(crate) mod kinds;
+
+use self::kinds::Kinds;
 use super::prefix;
 use super::quote::{is_blank, trim};
 use super::record::{Format, Record};
@@ -99,6 +103,21 @@ fn index(window: &[u8], out: &mut [u32]) -> usize {
         return unsafe { avx2::index(window, out) };
     }
     index_portable(window, out)
+}
+
+impl Kinds {
+    #[allow(
+        unsafe_code,
+        reason = "the one call of a function that needs SSE2, where all of the program does"
+    )]
+    #[inline]
+    pub(crate) fn of(chunk: &[u8; 16]) -> Self {
+        // SAFETY: this line is compiled for processors with SSE2 alone; the function has no other requirement.
+        #[cfg(target_feature = "sse2")]
+        return unsafe { Self::at_once(chunk) };
+        #[cfg(not(target_feature = "sse2"))]
+        return Self::one_by_one(chunk);
+    }
 }
 
 fn index_portable(window: &[u8], out: &mut [u32]) -> usize {
