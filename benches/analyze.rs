@@ -17,6 +17,7 @@ use crawl_baseline::history::write::{Written, write_source};
 use crawl_baseline::source::gzip::GzipMembers;
 use crawl_baseline::source::identity::Digester;
 use crawl_baseline::tally::distinct::stable_hash;
+use crawl_baseline::tally::edges::Edges;
 use crawl_baseline::tally::finish::{Finish, Finished, Named, finish};
 use crawl_baseline::tally::fold::Tally;
 use crawl_baseline::tally::hit::{Asker, Hit};
@@ -122,8 +123,10 @@ fn finished(tally: Tally, names: &[String]) -> Finished {
             url_key: &|target, _| rules.key(target, None),
             url_sample: &|target| String::from_utf8_lossy(target).into_owned(),
             caps: true,
+            spilling: None,
         },
     )
+    .expect("nothing was written to a file that could not be read")
 }
 
 /// Requests and busiest minute of each name, from the rows of minutes.
@@ -177,7 +180,9 @@ fn inflate(c: &mut Criterion) {
     group.bench_function("gzip", |b| {
         b.iter(|| {
             out.clear();
-            GzipMembers::new(black_box(packed.as_slice())).read_to_end(&mut out).expect("it is whole");
+            GzipMembers::new(black_box(packed.as_slice()), 1 << 18)
+                .read_to_end(&mut out)
+                .expect("it is whole");
             assert!(out == log, "other bytes came out");
         });
     });
@@ -198,6 +203,7 @@ fn written(history: &Path, tables: &SourceTables) -> Written {
         live: false,
         damaged: false,
         overlap_source: None,
+        edges: Edges::default(),
         overflow: Vec::new(),
     };
     write_source(history, entry, tables, &BTreeSet::new()).expect("a folder that takes files")

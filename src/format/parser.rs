@@ -293,7 +293,7 @@ impl Parser {
         }
         let (options, remembered) = (&self.options, &mut self.remembered);
         let stamps = (remembered, options.assume_zone_seconds);
-        structural::combined(block, start, quotes, end, format, stamps, record, is_plain)?;
+        structural::combined(block, (start, end), quotes, format, stamps, record, is_plain)?;
         if options.layout.is_some()
             || options.latency_field.is_some()
             || (format.is_none() && record.tail.ends_with(b"ms"))

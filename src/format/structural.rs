@@ -397,9 +397,8 @@ pub(super) trait Stamps {
 #[inline(always)]
 pub(super) fn combined<'a>(
     block: &'a [u8],
-    start: usize,
+    (start, end): (usize, usize),
     quotes: [usize; 6],
-    end: usize,
     format: Option<Format>,
     stamps: impl Stamps,
     record: &mut Record<'a>,

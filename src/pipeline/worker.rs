@@ -148,12 +148,12 @@ impl<'a> Worker<'a> {
             accumulator.lines.line(&entry);
             // Whoever is given a place of memory gets a copy's: then the entry itself can stay in registers.
             if first {
-                let entry = entry;
-                accumulator.first_look.line(&entry, pipeline.client);
+                let copy = entry;
+                accumulator.first_look.line(&copy, pipeline.client);
             }
             let Line::Record(record) = entry.outcome else {
-                let entry = entry;
-                keep_rejected(pipeline, accumulator, &entry, overlapped);
+                let copy = entry;
+                keep_rejected(pipeline, accumulator, &copy, overlapped);
                 return;
             };
             let user_agent = match record.user_agent {

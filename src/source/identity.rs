@@ -453,7 +453,10 @@ mod tests {
             *other.last_mut().unwrap() ^= 1;
             assert!(!all.holds(from as u64, &other), "the cut granule at the end, {from}");
             assert!(!all.holds(from as u64, &[&bytes[from..], b"x"].concat()), "longer, {from}");
-            assert!(all.holds(from as u64, &other[..other.len().saturating_sub(800)]), "whole granules only, {from}");
+            assert!(
+                all.holds(from as u64, &other[..other.len().saturating_sub(800)]),
+                "whole granules only, {from}"
+            );
         }
         assert!(!all.holds(7, &bytes[7..]), "no granule begins there");
     }

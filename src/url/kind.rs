@@ -69,7 +69,7 @@ fn ends_in_extension(end: u64) -> bool {
     let dots = differs.wrapping_sub(ONES) & !differs & (ONES << 7);
     let bits = dots.trailing_zeros() & !7;
     // No dot at all gives 64, and a dot at the very end 0.
-    if bits == 0 || bits > 8 * LONGEST as u32 {
+    if bits == 0 || bits as usize > 8 * LONGEST {
         return false;
     }
     let text = end & ((1 << bits) - 1);
