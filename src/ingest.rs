@@ -15,7 +15,9 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use crate::bot::names::{KNOWN, NO_USER_AGENT, Names, OTHER_CLIENT, PEOPLE, USER_AGENT_NOT_LOGGED};
+use crate::bot::names::{
+    KNOWN, NO_USER_AGENT, Names, OTHER_CLIENT, OTHER_DECLARED, PEOPLE, USER_AGENT_NOT_LOGGED,
+};
 use crate::bot::{BotId, Catalogue};
 use crate::error::Error;
 use crate::format::escape::printable;
@@ -271,7 +273,9 @@ fn ingested(pipeline: &Pipeline<'_>, mut count: SourceCount, urls: &Urls<'_>) ->
         remarks.clock = Some(layout.clock());
     }
     let spilling = pipeline.spilling.as_ref();
+    let name = |who| pipeline.names.name(who).unwrap_or_default();
     for tally in std::iter::once(&mut count.all).chain(&mut count.window) {
+        tally.count_aside(&name, spilling)?;
         tally.settle(spilling)?;
     }
     // Without patterns, what counts as a bot's follows from the rows.
@@ -351,6 +355,7 @@ fn named(catalogue: &Catalogue, names: &Names, who: u32) -> Named {
         OTHER_CLIENT => group("(other-client)"),
         NO_USER_AGENT => group("(no-user-agent)"),
         USER_AGENT_NOT_LOGGED => group("(user-agent-not-logged)"),
+        OTHER_DECLARED => Named { category: "declared".to_owned(), ..group("(other-declared)") },
         _ => match names.name(who) {
             Some(name) => Named { category: "declared".to_owned(), ..group(&name) },
             None => {

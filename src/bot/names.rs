@@ -3,8 +3,12 @@
 //! Example: 0 is `(people)`, 16 + n is row n of the catalogue, the rest are self-declared names and the texts of a
 //! grouping that was asked for.
 
-use std::collections::HashMap;
+use std::hash::BuildHasher as _;
+use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
+
+use foldhash::fast::RandomState;
+use hashbrown::HashTable;
 
 /// `(people)`
 pub const PEOPLE: u32 = 0;
@@ -14,10 +18,12 @@ pub const OTHER_CLIENT: u32 = 1;
 pub const NO_USER_AGENT: u32 = 2;
 /// `(user-agent-not-logged)`
 pub const USER_AGENT_NOT_LOGGED: u32 = 3;
+/// `(other-declared)`
+pub const OTHER_DECLARED: u32 = 4;
 /// The first number of the catalogue.
 pub const KNOWN: u32 = 16;
 /// The first number of names that were met in the logs.
-const MET: u32 = 1 << 24;
+pub const MET: u32 = 1 << 24;
 
 /// The table of names that were met. Numbers depend on the order of reading and never reach an output.
 #[derive(Debug, Default)]
@@ -25,10 +31,15 @@ pub struct Names {
     met: Mutex<Met>,
 }
 
+/// Each text once: there may be a million of them.
 #[derive(Debug, Default)]
 struct Met {
-    by_name: HashMap<Box<str>, u32>,
-    names: Vec<Box<str>>,
+    hasher: RandomState,
+    /// Indices into `ends`.
+    by_name: HashTable<u32>,
+    /// Where each name ends in `texts`; it begins where the one before ends.
+    ends: Vec<usize>,
+    texts: String,
 }
 
 impl Names {
@@ -38,13 +49,16 @@ impl Names {
     /// Past four thousand million names.
     pub fn number(&self, name: &str) -> u32 {
         let mut met = self.met.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(number) = met.by_name.get(name) {
-            return *number;
+        let Met { hasher, by_name, ends, texts } = &mut *met;
+        let hash = hasher.hash_one(name);
+        if let Some(known) = by_name.find(hash, |index| texts[place(ends, *index as usize)] == *name) {
+            return MET + known;
         }
-        let number = MET + u32::try_from(met.names.len()).expect("memory ends before 2^32 names do");
-        met.names.push(name.into());
-        met.by_name.insert(name.into(), number);
-        number
+        let index = u32::try_from(ends.len()).expect("memory ends before 2^32 names do");
+        texts.push_str(name);
+        ends.push(texts.len());
+        by_name.insert_unique(hash, index, |index| hasher.hash_one(&texts[place(ends, *index as usize)]));
+        MET + index
     }
 
     /// The name behind a number that [`Names::number`] gave.
@@ -52,8 +66,12 @@ impl Names {
     pub fn name(&self, number: u32) -> Option<String> {
         let met = self.met.lock().unwrap_or_else(PoisonError::into_inner);
         let index = usize::try_from(number.checked_sub(MET)?).ok()?;
-        met.names.get(index).map(ToString::to_string)
+        (index < met.ends.len()).then(|| met.texts[place(&met.ends, index)].to_owned())
     }
+}
+
+fn place(ends: &[usize], index: usize) -> Range<usize> {
+    index.checked_sub(1).map_or(0, |before| ends[before])..ends[index]
 }
 
 #[cfg(test)]
@@ -67,5 +85,13 @@ mod tests {
         assert_eq!((names.number("AcmeBot"), a == b), (a, false));
         assert_eq!(names.name(b).as_deref(), Some("OtherBot"));
         assert_eq!(names.name(PEOPLE), None);
+        assert_eq!(names.name(b + 1), None);
+        let many: Vec<u32> = (0..5000).map(|i| names.number(&format!("bot-{i}"))).collect();
+        for (i, number) in many.iter().enumerate() {
+            assert_eq!(names.name(*number), Some(format!("bot-{i}")));
+            assert_eq!(names.number(&format!("bot-{i}")), *number);
+        }
+        assert_eq!(names.name(a).as_deref(), Some("AcmeBot"));
+        assert_eq!(names.name(names.number("")).as_deref(), Some(""));
     }
 }

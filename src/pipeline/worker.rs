@@ -17,6 +17,7 @@ use crate::error::Error;
 use crate::format::escape::{printable, unescape};
 use crate::format::{Directive, Entry, Flags, Line, Parser, Record, client, request};
 use crate::tally::GroupBy;
+use crate::tally::aside::ROOM;
 use crate::tally::claims::ClaimTally;
 use crate::tally::distinct::stable_hash;
 use crate::tally::fold::Tally;
@@ -61,14 +62,14 @@ struct UserAgent {
 
 impl Accumulator {
     pub(super) fn new(pipeline: &Pipeline<'_>, host: &[u8]) -> Self {
-        let tally = || Tally::new(host);
+        let tally = || Tally::new(host).with_room_for_names(ROOM);
         let patterns = pipeline.view.and_then(|v| v.patterns.as_ref()).map_or(0, PatternFile::count);
         Self {
             default_host: host.into(),
             lines: LineTally::new(patterns),
             all: tally(),
             window: pipeline.view.filter(|v| v.filters()).map(|_| tally()),
-            grouped: pipeline.view.filter(|v| v.regroups()).map(|_| tally()),
+            grouped: pipeline.view.filter(|v| v.regroups()).map(|_| Tally::new(host)),
             matched: pipeline.view.filter(|v| v.regroups()).map(|_| MatchedTally::default()),
             first_look: FirstLook::default(),
             rejected: pipeline.rejects.map(|_| Rejected::default()),

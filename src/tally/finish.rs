@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use crate::bot::names::OTHER_DECLARED;
 use crate::error::Error;
 use crate::format::escape::printable;
 use crate::tally::fold::{DaySeries, Row, SeriesState, Tally, joined_seconds};
@@ -65,6 +66,7 @@ pub struct Finished {
 /// # Errors
 /// What outgrew memory cannot be written, or not be read (exit 5).
 pub fn finish(mut tally: Tally, with: &Finish<'_>) -> Result<Finished, Error> {
+    tally.count_aside(&|who| (with.name)(who).bot, with.spilling)?;
     tally.flush_coverage();
     tally.settle(with.spilling)?;
     let (keys, overflow) = final_keys(&tally, with);
@@ -141,7 +143,7 @@ fn final_keys(tally: &Tally, with: &Finish<'_>) -> (Vec<FinalKey>, Vec<String>) 
     for (SeriesState { host, who, .. }, n) in tally.series.iter().zip(&requests) {
         *host_total.entry(hosts[*host as usize].as_str()).or_insert(0u64) += n;
         let name = &named[who];
-        if name.category == "declared" {
+        if name.category == "declared" && *who != OTHER_DECLARED {
             *declared_total.entry(name.bot.as_str()).or_insert(0u64) += n;
         }
     }
@@ -151,8 +153,9 @@ fn final_keys(tally: &Tally, with: &Finish<'_>) -> (Vec<FinalKey>, Vec<String>) 
     if with.caps && kept_hosts.len() < host_total.len() {
         overflow.push(format!("hosts: {} kept of {}", kept_hosts.len(), host_total.len()));
     }
-    if with.caps && kept_declared.len() < declared_total.len() {
-        overflow.push(format!("declared bots: {} kept of {}", kept_declared.len(), declared_total.len()));
+    let declared = tally.aside.frequent.unwrap_or(declared_total.len());
+    if with.caps && kept_declared.len() < declared {
+        overflow.push(format!("declared bots: {} kept of {declared}", kept_declared.len()));
     }
     let keys = tally
         .series

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use foldhash::fast::RandomState;
 
 use crate::error::Error;
+use crate::tally::aside::Aside;
 use crate::tally::distinct::{Distinct, stable_hash};
 use crate::tally::hit::{Asker, Hit};
 use crate::tally::latency::bucket;
@@ -44,6 +45,7 @@ pub struct Tally {
     covered: (i32, i64, i64),
     pub(crate) waste: WasteTable,
     pub(crate) queries: Queries,
+    pub(crate) aside: Aside,
 }
 
 /// One host, name and verdict, and where its last hit was counted.
@@ -124,9 +126,17 @@ impl Tally {
             covered: (i32::MIN, i64::MAX, i64::MIN),
             waste: WasteTable::default(),
             queries: Queries::default(),
+            aside: Aside::default(),
         };
         tally.host_index.insert(default_host.to_vec(), 0);
         tally
+    }
+
+    /// The same, making only so many series of self-declared names before [`Tally::count_aside`].
+    #[must_use]
+    pub(crate) fn with_room_for_names(mut self, room: usize) -> Self {
+        self.aside = Aside::with_room(room);
+        self
     }
 
     /// Whether nothing was counted.
@@ -147,6 +157,7 @@ impl Tally {
     /// # Errors
     /// The run cannot be written (exit 5).
     pub fn spill_if_full(&mut self, spilling: &Spilling<'_>) -> Result<(), Error> {
+        self.aside.spill_if_full(spilling)?;
         self.waste.spill_if_full(spilling)
     }
 
@@ -171,6 +182,10 @@ impl Tally {
             Some(name) => self.host(name),
         };
         let series = self.series_of(host, asker);
+        if series == NONE {
+            self.aside.put(hit, asker);
+            return;
+        }
         let (minute, second) = self.minute_of(hit.epoch);
         self.cover(minute, hit.epoch, hit.epoch);
         self.turn_to(series, minute);
@@ -280,6 +295,7 @@ impl Tally {
         id
     }
 
+    /// The number of a series, made when there is none; [`NONE`] where hits of it are put aside.
     #[inline(always)]
     fn series_of(&mut self, host: u32, asker: &Asker) -> u32 {
         let slot = (asker.who ^ host << 3) as usize % RECENT;
@@ -291,12 +307,22 @@ impl Tally {
         {
             return recent;
         }
-        let id = self.series_slow(host, asker);
-        self.recent_series[slot] = id;
+        let id = self.series_or_aside(host, asker);
+        if id != NONE {
+            self.recent_series[slot] = id;
+        }
         id
     }
 
     #[inline(never)]
+    fn series_or_aside(&mut self, host: u32, asker: &Asker) -> u32 {
+        match self.series_index.get(&(host, asker.who, asker.verification)) {
+            Some(id) => *id,
+            None if self.aside.has_room_for(asker) => self.series_slow(host, asker),
+            None => NONE,
+        }
+    }
+
     fn series_slow(&mut self, host: u32, asker: &Asker) -> u32 {
         let next = u32::try_from(self.series.len()).expect("memory ends before 2^32 series do");
         let id = *self.series_index.entry((host, asker.who, asker.verification)).or_insert(next);
@@ -395,7 +421,7 @@ impl Tally {
                     verification: s.verification,
                     user_agent_hash: None,
                 };
-                self.series_of(hosts[s.host as usize], &asker)
+                self.series_slow(hosts[s.host as usize], &asker)
             })
             .collect();
         for row in other.rows {
@@ -421,6 +447,7 @@ impl Tally {
             self.waste.add(key, entry.hits, entry.bytes);
         }
         self.waste.add_written(other.waste.written(), &series);
+        self.aside.merge(other.aside);
     }
 }
 

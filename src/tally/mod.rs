@@ -9,6 +9,7 @@ pub mod waste;
 pub mod queries;
 pub mod parameters;
 pub mod claims;
+pub(crate) mod aside;
 pub mod edges;
 pub mod lines;
 pub mod fold;
