@@ -45,7 +45,11 @@ fn printed(line: &[u8]) -> Option<(Wrapper, &[u8])> {
         inner = rest;
     }
     let inner = inner.trim_ascii_start();
-    let inner = cri::behind_stamp(inner).map_or(inner, <[u8]>::trim_ascii_start);
+    // A stamp is a word: `2026-03-10T06:25:14Zcrawler.example - -` is a client with a strange name.
+    let inner = match cri::behind_stamp(inner) {
+        Some(behind) if behind.starts_with(b" ") => behind.trim_ascii_start(),
+        _ => inner,
+    };
     let is_entry = inner.len() < line.len() && (json::leads(inner) || timestamp::locate(inner).is_ok());
     is_entry.then_some((carrier, inner))
 }
@@ -236,6 +240,7 @@ mod tests {
             "Mar 10 06:25:14 [10/Mar/2026:06:25:14 +0000] \"GET / HTTP/1.1\" 200 5",
             "2026-03-10T06:25:14.186641Z my-lb 192.0.2.10:2817 198.51.100.1:80",
             "2026-03-10 06:25:14 192.0.2.10 GET /",
+            "2026-03-10T06:25:14.0Zcrawler.example - - [10/Mar/2026:06:25:14 +0000] \"GET / HTTP/1.1\" 200 5",
             "<script> - - [10/Mar/2026",
             "",
         ] {

@@ -141,7 +141,7 @@ impl Tally {
             self.add(hit, &Asker { who, ..*asker });
             hits += 1;
             match spilling {
-                Some(spilling) if hits % 4096 == 0 => self.spill_if_full(spilling),
+                Some(spilling) if hits.is_multiple_of(4096) => self.spill_if_full(spilling),
                 _ => Ok(()),
             }
         })
